@@ -1,10 +1,11 @@
 //! `twig workspace backup` and `twig workspace restore`: one file for one person's safety.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use twig_core::problem::shell_word;
 use twig_core::store::{Noun, Store, StoreName};
 use twig_sources::{Access, DEFAULT_WORKSPACE};
 
@@ -89,7 +90,8 @@ pub(super) fn back_up(
         counted(projects, "project", "projects")
     ));
     ui.say(format!(
-        "hint: `twig workspace restore {shown} NAME` brings it back as workspace NAME"
+        "hint: `twig workspace restore {} NAME` brings it back as workspace NAME",
+        pasted(&shown, &file)
     ));
     if options.json {
         ui.json(&BackupRow {
@@ -100,6 +102,14 @@ pub(super) fn back_up(
         })?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A path for a command that the user may paste: in quotes, `~` would stay as it is.
+fn pasted(shown: &str, file: &Path) -> String {
+    match shell_word(shown) {
+        plain if plain == shown => plain,
+        _ => shell_word(&file.display().to_string()),
+    }
 }
 
 pub(super) fn restore(
@@ -113,7 +123,8 @@ pub(super) fn restore(
     stores.workspaces.restore(&name, &file).map_err(|error| {
         let is_there = stores.workspaces.exists(&name);
         let hint = is_there.then(|| {
-            format!("choose another name, such as `twig workspace restore {shown} {name}-2`")
+            let file = pasted(&shown, &file);
+            format!("choose another name, such as `twig workspace restore {file} {name}-2`")
         });
         hint.into_iter()
             .fold(CommandError::from(error), CommandError::hint)

@@ -27,13 +27,14 @@ pub(super) fn edit(path: &Path) -> Result<(), CommandError> {
     let status = shell.arg("-c").arg(script).arg("twig").arg(path).status();
     let editor = editor.to_string_lossy();
     let failed = match status {
-        Ok(status) if status.success() => return Ok(()),
+        Ok(status) if status.success() && path.exists() => return Ok(()),
+        Ok(status) if status.success() => format!("{} is gone", path.display()),
         Ok(status) => match status.code() {
             Some(code) => format!("it ended with exit code {code}"),
             None => "it was killed".to_owned(),
         },
         Err(error) => reason(&error),
     };
-    let message = format!("nothing was changed: the editor `{editor}` failed: {failed}");
+    let message = format!("the editor `{editor}` failed: {failed}");
     Err(CommandError::fixable(message).hint("$VISUAL or $EDITOR names the editor"))
 }

@@ -117,10 +117,12 @@ pub(super) fn stored_elsewhere(
         String::new()
     };
     let flags = format!("{} -p {project}", workspace_flag(workspace.as_str()));
-    Some(format!(
-        "project '{project}'{place} has it: add `{}`",
-        flags.trim_start()
-    ))
+    let flags = flags.trim_start();
+    Some(if *name == *own.as_str() {
+        format!("project '{project}'{place} has it: add `{flags}`")
+    } else {
+        format!("project '{project}'{place} has it: use `{own} {flags}`")
+    })
 }
 
 /// How many workspaces are searched for a prompt that was not found.

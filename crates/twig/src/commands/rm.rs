@@ -67,7 +67,7 @@ pub(super) fn prompt_named<'c>(
     {
         let error = CommandError::fixable(format!("`{name}` is a library, not a prompt"));
         return Err(error.hint(format!(
-            "`twig library remove {name}` stops serving it; its folder is {}",
+            "`twig library remove {name}` stops serving a folder that was added; delete {} to delete the library",
             library.shown_root
         )));
     }

@@ -142,6 +142,9 @@ mod tests {
         fs::write(inner.join("gitdir"), format!("{}\n", pointer.display())).unwrap();
         fs::write(inner.join("commondir"), format!("{}\n", secret.display())).unwrap();
         fs::write(&pointer, "gitdir: x/worktrees/y\n").unwrap();
+        assert_eq!(folders(&root.join("evil")), only);
+        fs::create_dir(root.join("evil/x/objects")).unwrap();
+        fs::write(root.join("evil/x/HEAD"), "").unwrap();
         let found = folders(&root.join("evil"));
         assert_eq!(found, Some(vec![root.join("evil"), root.join("evil/x")]));
         fs::remove_file(&pointer).unwrap();

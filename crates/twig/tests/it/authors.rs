@@ -317,7 +317,7 @@ fn a_prompt_is_deleted_with_its_file_and_nothing_else_changes() {
     insta::assert_snapshot!(env.run(["rm", "lib"]), @"
     --- stderr
     error: `lib` is a library, not a prompt
-    hint: `twig library remove lib` stops serving it; its folder is ~/.local/share/twig/prompts/lib
+    hint: `twig library remove lib` stops serving a folder that was added; delete ~/.local/share/twig/prompts/lib to delete the library
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["rm", "lib:gone"]), @"
@@ -426,7 +426,7 @@ fn an_edited_file_is_checked() {
     ");
     insta::assert_snapshot!(edit(&env, "lib:both", "exit 3"), @"
     --- 1
-    error: nothing was changed: the editor `sh [work]/editor` failed: it ended with exit code 3
+    error: the editor `sh [work]/editor` failed: it ended with exit code 3
     hint: $VISUAL or $EDITOR names the editor
     ");
     insta::assert_snapshot!(edit(&env, "lib", "echo '[prompts.x' >> \"$1\""), @"

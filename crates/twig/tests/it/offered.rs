@@ -185,7 +185,7 @@ fn a_miss_says_where_the_name_exists() {
     insta::assert_snapshot!(env.run(["show", "plans:weekly"]), @r#"
     --- stderr
     error: Prompt not found: plans:weekly
-    hint: project 'plans' of workspace 'work' has it: add `-w work -p plans`
+    hint: project 'plans' of workspace 'work' has it: use `weekly -w work -p plans`
     --- exit 1
     "#);
     insta::assert_snapshot!(env.run(["show", "plans:weekly", "-w", "work"]), @r#"
@@ -222,7 +222,7 @@ fn a_library_of_the_same_name_wins() {
     insta::assert_snapshot!(env.run(["show", "garden:water"]), @r#"
     --- stderr
     error: Prompt not found: garden:water
-    hint: project 'garden' has it: add `-p garden`
+    hint: project 'garden' has it: use `water -p garden`
     --- exit 1
     "#);
     let mut client = started(&env);

@@ -50,11 +50,11 @@ pub(super) fn run(
     let file = copy(&name, &old)?;
     if let Err(error) = editor::edit(&file) {
         // The text may have been saved before the editor failed.
-        let is_same = fs::read(&file).is_ok_and(|text| text == old);
-        return Err(if is_same {
-            error
-        } else {
+        let is_new = fs::read(&file).is_ok_and(|text| text != old);
+        return Err(if is_new {
             error.hint(kept(file))
+        } else {
+            error
         });
     }
     let given = content(kind, &format!("@{}", file.display()), &target.limits);
