@@ -141,9 +141,9 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                     Ok(stream::subscription(connection, &first, changes, shared))
                 }
                 HttpAnswer::Job(job) => {
-                    drop(bodies);
                     let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
                     let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
+                    drop(bodies);
                     let held = (room, body.into_room());
                     let done = shared.run(job, peer, None).await;
                     drop(held);
@@ -186,10 +186,10 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                 let reply = without_stream(answer, &exchange);
                 return Ok(send(shared, reply, document, busy).await);
             };
-            drop(bodies);
             let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
             let pending = Pending { session, ticket };
             let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
+            drop(bodies);
             let held = (room, body.into_room());
             let done = shared.run(job, peer, Some(&pending.session)).await;
             drop(held);

@@ -114,7 +114,7 @@ fn only_what_nobody_else_can_change_is_ones_own() {
     refuse(&env, "bin can be changed by other users");
     make_executable(&folder, 0o755);
     make_executable(&env.data(), 0o777);
-    refuse(&env, "[data] can be changed by other users");
+    refuse(&env, "the folder above it can be changed by other users");
     make_executable(&env.data(), 0o755);
     let link = env.data().join("f/bin/link");
     symlink("hello", &link).expect("the test's own folder");
