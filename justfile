@@ -15,9 +15,17 @@ lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
 
-# Drive the program with the official SDKs: rust, python, typescript or all
+# Drive the program with the official SDKs: rust, python, typescript, revisions or all
 interop SDK="all":
     bash tests/interop/run {{SDK}}
+
+# Drive the program with real AI clients: claude-code, codex, gemini, opencode, kilo or all
+clients CLIENT="all":
+    bash tests/clients/run {{CLIENT}}
+
+# Compare templates with Python's Jinja2
+jinja:
+    bash tests/jinja/run
 
 # Accept changed snapshots
 accept:
@@ -26,6 +34,10 @@ accept:
 # Measure parse, render, list and reload
 bench:
     cargo bench --workspace
+
+# Measure fetching, installing, verifying and serving packages; on an idle machine
+package-figures BINARY="target/release/twig":
+    python3 tests/packages/figures.py {{BINARY}}
 
 # Fuzz every target for some seconds each
 fuzz SECONDS="60":

@@ -12,7 +12,7 @@ use twig_core::{
     Argument, Blob, Bodies, Body, BodyError, Catalog, Content, Dialect, Document, LibraryKind, Latest, Library, LibraryName, Limits,
     MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World, DocumentSource, StoredVersion,
 };
-use twig_core::search::{Hit, SearchTarget};
+use twig_core::search::{Hit, MatchedWords, SearchTarget};
 use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
 use twig_core::store::library as project_library;
 use twig_mcp::{Connection, ServerIdentity, Job, Server, Tools, Work, WorkOutcome};
@@ -54,7 +54,8 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
         arguments: vec![
             Argument { name: "x".into(), required: true, ..Argument::default() },
             Argument { name: "y".into(), choices: vec!["a".into(), "b".into()], ..Argument::default() },
-        ],
+        ]
+        .into(),
         messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
@@ -128,10 +129,12 @@ fn outcome(job: &Job, at: usize) -> WorkOutcome {
         })),
         Work::Search(query) => WorkOutcome::Search(Ok(vec![Hit {
             target: SearchTarget::Prompt(query.text.clone().into()),
+            matched: if at % 2 == 0 { MatchedWords::All } else { MatchedWords::Some },
             title: None,
             description: Some("d".into()),
             snippet: query.text.clone().into(),
         }])),
+        Work::Question => WorkOutcome::Unanswered,
         Work::Render(render) if at % 2 == 0 => WorkOutcome::Render(twig_core::template::run(render)),
         _ => WorkOutcome::Render(JobOutcome::limit("too much")),
     }
@@ -157,15 +160,16 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(project) = project() else { return };
     let catalog = Latest::from(Arc::new(Catalog::build(vec![Arc::new(project), Arc::new(library)])));
     let templates = Templates::default();
-    let identity = ServerIdentity { name: "f".into(), title: "F".into(), version: "0".into(), instructions: None };
+    let identity = ServerIdentity { name: "f".into(), title: "F".into(), version: "0".into() };
     let limits = Limits { page: 1, message: 1 << 16, ..Limits::default() };
-    let mut connection = Connection::new(Arc::new(Server::new(identity, limits, Tools::default())));
+    let mut connection = Connection::new(Arc::new(Server::new(&identity, limits, Tools::default())));
     let world = World { catalog: &catalog, bodies: &NoFiles, templates: &templates };
     let mut out: Vec<u8> = Vec::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         if let Some(job) = connection.receive(line, world, &mut out) {
-            // Some are never done.
-            if at % 5 != 4 {
+            // Some are never done, and most questions are answered by a later line.
+            let is_done = if matches!(job.work, Work::Question) { at % 5 == 4 } else { at % 5 != 4 };
+            if is_done {
                 connection.finish(job.ticket, outcome(&job, at), &mut out);
             }
         }

@@ -52,7 +52,7 @@ fuzz_target!(|bytes: &[u8]| {
         full_name: "lib:p".into(),
         title: None,
         description: None,
-        arguments: ["x", "y"].map(|name| Argument { name: name.into(), ..Argument::default() }).to_vec(),
+        arguments: ["x", "y"].map(|name| Argument { name: name.into(), ..Argument::default() }).to_vec().into(),
         messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,

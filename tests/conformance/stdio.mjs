@@ -84,19 +84,14 @@ for (const [era, version] of Object.entries(versions)) {
   assert.deepEqual(complete('test'), { values: ['testValue1'], total: 1, hasMore: false });
   assert.deepEqual(complete(''), { values: ['hello', 'testValue1'], total: 2, hasMore: false });
   assert.deepEqual(complete('x'), { values: [], total: 0, hasMore: false });
-  const answer = session('prompts/get', asks);
-  if (era === 'legacy') {
-    assert.equal(answer.error?.message, 'Missing required argument: context');
-  } else {
-    const { elicitationId, requestedSchema } = answer.elicitationPending;
-    assert.deepEqual(requestedSchema, {
-      type: 'object',
-      properties: { context: { type: 'string', description: 'What the prompt is about' } },
-      required: ['context'],
-    });
-    const completed = session('elicitation/respond', elicitationId, 'context:=rivers');
-    assert.deepEqual(texts({ result: completed }), ['Keep this in mind: rivers\n']);
-  }
+  const { elicitationId, requestedSchema } = session('prompts/get', asks).elicitationPending;
+  assert.deepEqual(requestedSchema, {
+    type: 'object',
+    properties: { context: { type: 'string', description: 'What the prompt is about' } },
+    required: ['context'],
+  });
+  const completed = session('elicitation/respond', elicitationId, 'context:=rivers');
+  assert.deepEqual(texts({ result: completed }), ['Keep this in mind: rivers\n']);
   session('disconnect');
 
   // The inspector reads every file of the skill and compares it with its digest and its size.

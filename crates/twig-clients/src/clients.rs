@@ -6,13 +6,19 @@
 
 mod export_format;
 pub mod formats;
+mod skill_folders;
 mod table;
 
+use std::borrow::Cow;
 use std::path::Path;
 
+use twig_core::parse::project::ProjectVocabulary;
 use twig_core::{ClientFiles, LibraryKind};
 
+use crate::command_guard::is_called;
+
 pub use self::export_format::ExportFormat;
+use self::skill_folders::SKILL_FOLDERS;
 pub use self::table::{CLIENTS, CONNECTED};
 
 /// A program that has prompts of its own, starts servers such as Twig, or does both.
@@ -24,10 +30,15 @@ pub struct KnownClient {
     pub aliases: &'static [&'static str],
     /// The name that people know it by.
     pub title: &'static str,
+    /// The names that it gives itself over MCP, in lower case; a suffix may follow.
+    pub called: &'static [&'static str],
     /// The environment variable that names its own folder.
     pub home_variable: Option<&'static str>,
     /// Where it looks for prompts and skills.
     pub folders: &'static [PromptFolder],
+    /// The folders whose prompts and skills it loads itself, in a project and in the home; some are
+    /// in the rows of other clients.
+    pub loads: &'static [&'static str],
     /// The files of its prompts.
     pub reads: Option<&'static PromptFormat>,
     /// How prompts are written for it.
@@ -36,7 +47,21 @@ pub struct KnownClient {
     pub writes_as: Option<ExportFormat>,
     /// The file with its servers.
     pub servers: Option<ServerFile>,
+    /// How much it shows its model of a list of prompts or skills, as far as that is known.
+    pub listing: Option<ListingLimit>,
 }
+
+/// How much a client shows its model of the names and descriptions in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListingLimit {
+    /// The number of characters, of names and descriptions together.
+    pub characters: usize,
+    /// What it does with the descriptions past that; follows the client's name.
+    pub excess: &'static str,
+}
+
+/// The folder of skills that most clients share.
+pub const SHARED_SKILLS: &str = ".agents/skills";
 
 /// A folder that a client reads, from a project's folder or from the person's home.
 #[derive(Debug)]
@@ -91,6 +116,9 @@ pub(crate) enum NameRule {
 pub(crate) enum MarkRule {
     /// `$ARGUMENTS`, numbers from 0 or 1, declared names; a backslash escapes a mark.
     Dollars,
+    /// The same, but numbers count only beside a hint or `$ARGUMENTS`: those in skills are nearly
+    /// always prices, groups of patterns or fields of awk.
+    HintedDollars,
     /// `$ARGUMENTS` and numbers from 1, the last of which takes all remaining words. There are no
     /// backslashes.
     GreedyDollars,
@@ -132,16 +160,70 @@ pub struct ServerFile {
     pub layout: (&'static [&'static str], EntryForm),
     /// The same in a newer version, which has the servers one key deeper.
     pub newer_layout: Option<(&'static [&'static str], EntryForm)>,
+    /// How it writes a server over HTTP; `None` if its file has only programs.
+    pub remote: Option<RemoteForm>,
+    /// The lines that a new file needs before its servers.
+    pub new_file: &'static str,
     /// The client under its later name.
     pub successor: Option<Successor>,
     /// Folders and files, one of which exists if the client is installed.
     pub installed: &'static [Candidates],
     /// Programs, one of which exists if the client is installed.
     pub programs: &'static [&'static str],
-    /// What a person has to do or know after their own file was written.
+    /// What a person has to do after their own file was written, up to a call of a prompt, which
+    /// stands for `{call}`.
     pub next: &'static str,
     /// The same for a project's file, if it differs.
     pub next_in_project: Option<&'static str>,
+    /// How a prompt is called there.
+    pub call: PromptCall,
+    /// What a person should know besides.
+    pub note: Option<&'static str>,
+}
+
+/// How a client's entry of a server over HTTP is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemoteForm {
+    /// The value of `type`, if it needs one.
+    pub kind: Option<&'static str>,
+    /// The key of the address.
+    pub url: &'static str,
+    /// How it gets a token from a variable; `None` if it cannot.
+    pub token: Option<TokenForm>,
+}
+
+/// How a client's entry names the variable with a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenForm {
+    /// In the value of a header, between these texts.
+    Header(&'static str, &'static str),
+    /// As the value of a key, between these texts.
+    Key(&'static str, &'static str, &'static str),
+}
+
+/// How a person calls a prompt in a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptCall {
+    /// What precedes the prompt's name, where `SERVER` is the name of the server; `None` for a client
+    /// without prompts, where the trigger does.
+    pub before: Option<&'static str>,
+    /// True if all but ASCII letters, digits, `_` and `-` become `_` in the prompt's name.
+    pub is_rewritten: bool,
+    /// How values follow the name.
+    pub values: ValueForm,
+}
+
+/// How values are written after a prompt's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueForm {
+    /// `value`.
+    Words,
+    /// `--name="value"`.
+    Flags,
+    /// `name="value"`.
+    Pairs,
+    /// Not at all: the client asks for them.
+    Asked,
 }
 
 /// A client under a later name, with its own files. They count if its folder exists.
@@ -180,6 +262,10 @@ pub enum ConfigSyntax {
     Jsonc,
     /// TOML.
     Toml,
+    /// YAML, with the servers as a mapping by name.
+    Yaml,
+    /// YAML, with the servers as a list.
+    YamlList,
 }
 
 /// The form of a client's entry.
@@ -194,6 +280,12 @@ pub enum EntryForm {
     Enabled,
     /// The same without `enabled`.
     Local,
+    /// `type = "local"`, `command`, `args` and `env`, and the `tools` that are offered: all.
+    AllTools,
+    /// `enabled`, `type = "stdio"`, `name`, `cmd`, `args` and `envs`.
+    Extension,
+    /// `name`, `command`, `args` and `env`.
+    Named,
 }
 
 /// Every kind of folder, in the order in which they are offered.
@@ -229,10 +321,58 @@ pub fn kind(word: &str) -> Option<LibraryKind> {
         .or_else(of_client)
 }
 
+/// The same, or what is wrong with the word.
+pub fn kind_named(word: &str) -> Result<LibraryKind, String> {
+    kind(word).ok_or_else(|| {
+        let known: Vec<&str> = kinds().map(LibraryKind::as_str).collect();
+        let near = twig_core::suggest::near(word, known.iter().copied());
+        match near.first() {
+            Some(near) => format!("unknown kind `{word}`; did you mean `{near}`?"),
+            None => format!("unknown kind `{word}`; known are {}", known.join(", ")),
+        }
+    })
+}
+
+/// The clients for which files can be written.
+pub fn exported_clients() -> impl Iterator<Item = &'static KnownClient> {
+    let clients = CLIENTS.into_iter();
+    clients.filter(|client| client.export_format().is_some())
+}
+
+/// The client of this name and the format that is written for it, or why none is.
+pub fn exported_client(name: &str) -> Result<(&'static KnownClient, ExportFormat), String> {
+    let Some(client) = client(name) else {
+        let names: Vec<&str> = exported_clients().map(|client| client.id).collect();
+        let near = twig_core::suggest::did_you_mean(name, names.iter().copied());
+        return Err(near.unwrap_or_else(|| format!("known clients: {}", names.join(", "))));
+    };
+    let Some(format) = client.export_format() else {
+        let how = match client.servers {
+            Some(_) => format!("; `twig connect {}` gives it your prompts", client.id),
+            None => String::new(),
+        };
+        return Err(format!("Twig writes no files for {}{how}", client.title));
+    };
+    Ok((client, format))
+}
+
+/// What a repository's configuration may name.
+pub const VOCABULARY: ProjectVocabulary = ProjectVocabulary {
+    check_client: |name| match exported_client(name) {
+        Ok(_) => Ok(()),
+        Err(why) if client(name).is_some() => Err(why),
+        Err(why) => Err(format!("there is no client of this name; {why}")),
+    },
+    // Packages are fetched by other code, which knows their sources.
+    check_package: |_, _| Ok(()),
+    kind: kind_named,
+};
+
 /// Every folder that a client reads, in the order of the libraries of one project. If two are
 /// symlinks to the same folder, the first is read.
 pub fn prompt_folders() -> impl Iterator<Item = &'static PromptFolder> {
-    CLIENTS.iter().flat_map(|client| client.folders)
+    let folders = CLIENTS.iter().flat_map(|client| client.folders);
+    folders.chain(&SKILL_FOLDERS)
 }
 
 /// Finds a client by its name on the command line or another usual spelling of it: every command
@@ -243,10 +383,34 @@ pub fn client(name: &str) -> Option<&'static KnownClient> {
     clients.find(|client| self::plain(client.id) == plain || client.aliases.contains(&&*plain))
 }
 
+/// Finds a client by the name that it gives itself over MCP.
+pub fn client_called(name: &str) -> Option<&'static KnownClient> {
+    let mut clients = CLIENTS.into_iter();
+    clients.find(|client| client.called.iter().any(|known| is_called(name, known)))
+}
+
+/// The name of a client in settings: its name on the command line, or the one that it gives itself.
+pub fn settings_name(called: &str) -> Cow<'_, str> {
+    match client_called(called) {
+        Some(known) => Cow::Borrowed(known.id),
+        None => Cow::Owned(called.to_lowercase()),
+    }
+}
+
 /// The letters and digits of a name, in lower case.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The format in which Twig writes files of this kind, if it does.
+pub fn written_format(kind: LibraryKind) -> Option<ExportFormat> {
+    if kind == LibraryKind::Skills {
+        return Some(ExportFormat::Skills);
+    }
+    let mut clients = CLIENTS.into_iter();
+    let client = clients.find(|client| client.reads.is_some_and(|it| it.kind() == kind))?;
+    Some(client.writes.as_ref()?.format)
 }
 
 /// The client that reads the prompts or skills in this folder.

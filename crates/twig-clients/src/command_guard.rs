@@ -19,7 +19,7 @@ use twig_core::render::{Block, Checked, Message, RenderError};
 use twig_core::{Dialect, Prompt};
 
 /// Names of such clients: opencode, Kilo Code, `MiMo` Code, Altimate Code.
-const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
+pub(crate) const COMMAND_CLIENTS: [&str; 4] = ["opencode", "kilo", "mimocode", "altimate"];
 
 /// Clients that are known not to change a prompt's text, whatever values they send.
 const OTHER_CLIENTS: [&str; 30] = [
@@ -190,7 +190,7 @@ pub fn asks_with_marks(prompt: &Prompt, given: &[(Cow<'_, str>, Cow<'_, str>)]) 
 }
 
 /// True if a name is a known one, perhaps with a suffix: `name`, `name-server`, `name (build)`.
-fn is_called(name: &str, known: &str) -> bool {
+pub(crate) fn is_called(name: &str, known: &str) -> bool {
     let (Some(begins), Some(rest)) = (name.get(..known.len()), name.get(known.len()..)) else {
         return false;
     };

@@ -14,6 +14,7 @@ mod marker;
 mod names;
 mod opencode;
 mod plain;
+mod shell;
 mod skills;
 mod speech;
 mod yaml;
@@ -25,7 +26,7 @@ pub use self::names::FileNames;
 use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::model::{Content, Library, LibraryKind};
+use twig_core::model::{AppendedForm, Content, Library, LibraryKind};
 use twig_core::name::RelativePath;
 use twig_core::template::{ComputedJob, JobOutcome};
 
@@ -79,6 +80,17 @@ pub struct SkippedPrompt {
     pub why: String,
 }
 
+/// What becomes of the commands and files that the client of a prompt's file puts in, if the export
+/// is for another client. An export for the same client keeps them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ShellTranslation {
+    /// They are text.
+    #[default]
+    Off,
+    /// They are written in the syntax of the other client, which runs and reads them.
+    On,
+}
+
 /// Renders a computed template for an export.
 pub type Compute<'c> = dyn FnMut(&ComputedJob) -> JobOutcome + 'c;
 
@@ -96,13 +108,14 @@ struct ExportDraft {
 pub fn plan<'c>(
     world: World<'_>,
     client: ExportFormat,
+    translation: ShellTranslation,
     names: &FileNames,
     prompts: impl IntoIterator<Item = PromptRef<'c>>,
     compute: &mut Compute<'_>,
 ) -> Plan {
     let mut plan = Plan::default();
     for found in prompts {
-        match item(world, client, names, found, compute) {
+        match item(world, client, translation, names, found, compute) {
             Ok(item) => plan.items.push(item),
             Err(why) => plan.left.push(SkippedPrompt {
                 prompt: found.prompt.full_name.clone(),
@@ -116,16 +129,19 @@ pub fn plan<'c>(
 fn item(
     world: World<'_>,
     client: ExportFormat,
+    translation: ShellTranslation,
     names: &FileNames,
     found: PromptRef<'_>,
     compute: &mut Compute<'_>,
 ) -> Result<ExportItem, String> {
     let prompt = found.prompt;
     let file = names.of(found);
-    let mut speech = speech::of(world, found, compute)?;
+    let mut speech = speech::of(world, found, (client, translation), compute)?;
     let is_skill = client == ExportFormat::Skills && found.library.kind == LibraryKind::Skills;
     // Claude Code does that itself, and a skill is copied as it is.
-    if client != ExportFormat::Claude && !is_skill {
+    let is_claude =
+        client == ExportFormat::Claude && speech.appended == Some(AppendedForm::Labelled);
+    if !is_claude && !is_skill {
         speech.append();
     }
     let (bundled, about) = skills::bundled(world, found);
@@ -176,6 +192,7 @@ fn item(
     }
     notes.extend(file.notes);
     notes.append(&mut draft.notes);
+    notes.extend(speech.shell.notes());
     Ok(ExportItem {
         prompt: prompt.full_name.clone(),
         path: client.path(&file.name),

@@ -17,9 +17,11 @@ mod markdown;
 mod models;
 mod skills;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use self::arguments::has_number_marks;
 pub use self::library::{SkillFileFound, library};
 pub(crate) use self::markdown::UNSERVED;
 use crate::clients::{NameRule, format_of};
@@ -27,12 +29,13 @@ use twig_core::body::BodyError;
 use twig_core::body::FileRole;
 use twig_core::limits::Limits;
 use twig_core::model::{
-    Content, Dialect, FileForm, LibraryKind, Marks, MessageSource, Prompt, Role,
+    Content, Dialect, FileForm, LibraryKind, Marks, MessageSource, Prompt, Role, ShellLines,
 };
 use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::labels;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::problem::{Problem, ProblemCode, Severity};
+use twig_core::slug::{native_slug, slug};
 
 /// What a file of a library is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub enum ClientFilePart {
 pub struct Reading {
     /// The prompt, under the name that its file asks for.
     pub prompt: Option<Arc<Prompt>>,
+    /// That name in Latin letters, which was the prompt's name before, if it differs.
+    pub old_name: Option<Box<str>>,
     /// The front matter of a skill that can be served as one.
     pub skill: Option<SkillHead>,
     /// Descriptions of other prompts, by their names.
@@ -63,15 +68,21 @@ pub struct Reading {
 
 impl Reading {
     /// A prompt, after its labels were checked.
-    fn of(folder: &LibraryRoot, path: &RelativePath, text: &str, mut prompt: Prompt) -> Self {
+    fn of(
+        folder: &LibraryRoot,
+        path: &RelativePath,
+        text: &str,
+        id: &str,
+        mut prompt: Prompt,
+    ) -> Self {
         let file = folder.path_of(path);
         let mut problems = Vec::new();
         let prompts = std::slice::from_mut(&mut prompt);
         labels::check(&file, text, prompts, &mut problems);
-        // There may be thousands of them, and spare capacity adds up.
-        prompt.arguments.shrink_to_fit();
+        shrink(&mut prompt);
         Self {
             prompt: Some(Arc::new(prompt)),
+            old_name: old_name(id),
             problems,
             ..Self::default()
         }
@@ -109,6 +120,8 @@ pub struct SkillHead {
 pub struct Options {
     /// The number of the first argument, 0 or 1, if the text does not show it.
     pub first_argument: Option<u8>,
+    /// What becomes of the commands and files that its own client would put in.
+    pub shell_lines: ShellLines,
 }
 
 /// What a file of a library is; `None` for files that do not matter to it.
@@ -193,6 +206,7 @@ fn refused(
     labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
     Reading {
         prompt: Some(Arc::new(prompt)),
+        old_name: old_name(id),
         problems,
         ..Reading::default()
     }
@@ -217,8 +231,25 @@ fn unreadable(
     labels::check(&file, "", std::slice::from_mut(&mut prompt), &mut problems);
     Reading {
         prompt: Some(Arc::new(prompt)),
+        old_name: old_name(id),
         problems,
         ..Reading::default()
+    }
+}
+
+/// The name in Latin letters of a prompt that its client calls by this id, if it is not its name.
+fn old_name(id: &str) -> Option<Box<str>> {
+    if id.is_ascii() {
+        return None;
+    }
+    let latin = slug(id);
+    (latin != native_slug(id)).then(|| latin.into())
+}
+
+/// Frees spare capacity: there may be thousands of prompts.
+fn shrink(prompt: &mut Prompt) {
+    if let Cow::Owned(arguments) = &mut prompt.arguments {
+        arguments.shrink_to_fit();
     }
 }
 
@@ -230,7 +261,7 @@ fn draft(kind: LibraryKind, folder: &LibraryRoot, path: &RelativePath, id: &str)
         title: about::title(id).map(Into::into),
         description: Some(format!("The prompt {name}").into()),
         name,
-        arguments: Vec::new(),
+        arguments: Vec::new().into(),
         messages: vec![MessageSource {
             role: Role::User,
             content: Content::File(path.clone()),

@@ -2,7 +2,7 @@
 //!
 //! [`clients`] is the table of AI clients. [`format`](mod@format) reads their prompts in place,
 //! [`export`] writes prompts as their files, and [`command_guard`] keeps them from running or replacing
-//! what a prompt says. [`import`] reads the prompts of other tools. Nothing here touches files: text
+//! what a prompt says; [`list_habits`] are clients that need a list of their own. [`import`] reads the prompts of other tools. Nothing here touches files: text
 //! comes in, text goes out.
 
 // The one table of AI clients: names, folders, file formats, and where each lists its servers.
@@ -15,3 +15,5 @@ pub mod export;
 pub mod format;
 // Reads prompts of other tools and makes drafts that a library or project can hold.
 pub mod import;
+// Clients that replace letters of names or drop words, and need another list of prompts.
+pub mod list_habits;

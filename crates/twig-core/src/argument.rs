@@ -1,6 +1,24 @@
 //! Arguments of prompts, their short form, and the patterns that their values have to match.
 
+use std::sync::LazyLock;
+
 use crate::name::{NameError, check_argument_name};
+
+/// The name of the argument for everything that is typed after a command.
+pub const ALL: &str = "arguments";
+
+/// The one argument of a command or skill whose author says nothing about arguments. Thousands of
+/// prompts share it.
+pub fn implied_arguments() -> &'static [Argument] {
+    static IMPLIED: LazyLock<[Argument; 1]> = LazyLock::new(|| {
+        [Argument {
+            name: ALL.into(),
+            description: Some("What follows the command".into()),
+            ..Argument::default()
+        }]
+    });
+    &*IMPLIED
+}
 
 /// A named string that a prompt takes.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -44,8 +44,8 @@ pub struct Blob {
 
 /// Reads the bodies of a library's files.
 ///
-/// An implementation never reads outside the library's folder and never blocks on anything that is
-/// not a regular file.
+/// An implementation never reads outside the library's folder, except documents in the folder that
+/// [`Library::documents_beside`] names, and never blocks on anything that is not a regular file.
 pub trait Bodies: Send + Sync {
     /// Reads a file of a library.
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError>;
@@ -101,6 +101,11 @@ pub enum BodyError {
     /// A symlink points outside the library's folder.
     #[error("points outside the library's folder")]
     Outside,
+    /// A folder beside a project's own, which a symlink moves somewhere else.
+    #[error(
+        "is not read: a symlink leads out of the project, to a hidden folder or to the project itself"
+    )]
+    OutsideProject,
     /// A folder, FIFO, socket or device.
     #[error("is not a regular file, but {0}")]
     NotAFile(NotAFile),
@@ -112,6 +117,9 @@ pub enum BodyError {
         /// The limit.
         limit: usize,
     },
+    /// A file of a package that is not as it was fetched.
+    #[error("was changed after its package was fetched")]
+    Altered,
     /// One file too many: all files of its library together exceed their limit.
     #[error("is ignored: the files of one library may hold {limit} bytes in total")]
     NoRoom {

@@ -3,9 +3,11 @@
 mod directory;
 mod documents;
 mod filter;
+mod listing;
 mod revisions;
 mod skills;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
@@ -18,12 +20,14 @@ use self::documents::DocumentIndex;
 pub use self::documents::{DocumentRef, TemplateRef};
 pub use self::filter::{CatalogFilter, is_match};
 use self::filter::{OfferedPart, matches_library};
+pub use self::listing::{ListView, ShownPrompts};
 pub use self::revisions::Revisions;
 use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
-use crate::model::{Library, Prompt};
+use crate::model::{Library, ListingSettings, Prompt};
 use crate::name::{client_chars, client_key};
 use crate::problem::{Problem, ProblemCode, Severity};
+use crate::slug::short_form;
 use crate::suggest;
 
 /// Every library, in order, and an index of their prompts and documents.
@@ -38,6 +42,10 @@ pub struct Catalog {
     shadowed_prompts: Vec<PromptPosition>,
     /// Places of all prompts that can be served, sorted by full name.
     listed: Vec<PromptPosition>,
+    /// Those of them that lists show, the pinned ones first; `None` if that is all of them.
+    shown: Option<ShownPrompts>,
+    /// What the user says about lists.
+    listing: ListingSettings,
     /// The same places by full name.
     by_name: HashMap<Box<str>, PromptPosition>,
     documents: DocumentIndex,
@@ -200,6 +208,11 @@ impl Catalog {
         rest.iter().map(|place| self.at(*place))
     }
 
+    /// True if there are so many prompts that a search is a better start than the list of all.
+    pub fn has_many_prompts(&self) -> bool {
+        self.listed.len() > MANY_PROMPTS
+    }
+
     /// Finds a prompt by its full name, or by its own name if only one library has it.
     pub fn find(&self, name: &str) -> Lookup<'_> {
         if let Some(place) = self.by_name.get(name) {
@@ -210,11 +223,25 @@ impl Catalog {
             .all()
             .filter(|found| *found.prompt.full_name == *name || is_bare(found, name));
         match (matches.next(), matches.next()) {
-            (None, _) => Lookup::Missing,
+            (None, _) => self.find_by_other_name(name),
             (Some(found), None) => Lookup::Found(found),
             (Some(first), Some(second)) => {
                 let names = [first, second].into_iter().chain(matches);
                 Lookup::Ambiguous(names.map(|found| &*found.prompt.full_name).collect())
+            }
+        }
+    }
+
+    /// Finds a prompt by a name that no list shows: its short form, or the one it had before.
+    fn find_by_other_name(&self, name: &str) -> Lookup<'_> {
+        let others = self.all().filter(|found| has_other_name(found, name));
+        let others: Vec<PromptRef<'_>> = others.collect();
+        match &*others {
+            [] => Lookup::Missing,
+            [found] => Lookup::Found(*found),
+            several => {
+                let names = several.iter().map(|found| &*found.prompt.full_name);
+                Lookup::Ambiguous(names.collect())
             }
         }
     }
@@ -404,7 +431,8 @@ impl Catalog {
         // agree.
         let hash = |place: &PromptPosition| {
             let mut hasher = DefaultHasher::new();
-            client_chars(&self.at(*place).prompt.full_name).for_each(|c| hasher.write_u8(c as u8));
+            let name = name_in_ascii(self.at(*place).prompt);
+            client_chars(&name).for_each(|c| hasher.write_u8(c as u8));
             hasher.finish()
         };
         let mut hashes: Vec<(u64, PromptPosition)> = self
@@ -421,8 +449,8 @@ impl Catalog {
 
     fn collision(&self, one: PromptPosition, two: PromptPosition) -> Option<Problem> {
         let (one, two) = (self.at(one), self.at(two));
-        let key = client_key(&one.prompt.full_name);
-        if key != client_key(&two.prompt.full_name) {
+        let key = client_key(&name_in_ascii(one.prompt));
+        if key != client_key(&name_in_ascii(two.prompt)) {
             return None;
         }
         let message = format!(
@@ -442,15 +470,41 @@ impl Catalog {
 /// The most names that are suggested for one that was not found.
 const MOST_SUGGESTED: usize = 3;
 
+/// More prompts than this are many.
+const MANY_PROMPTS: usize = 50;
+
 /// Whether a prompt has this name in its library, where a bare name is enough.
 fn is_bare(found: &PromptRef<'_>, name: &str) -> bool {
     found.prompt.name.as_str() == name && !found.library.is_offered()
 }
 
+/// Whether this is a prompt's short form or an old name of it, with its library's name or without.
+fn has_other_name(found: &PromptRef<'_>, name: &str) -> bool {
+    let (library, prompt) = (found.library, found.prompt);
+    if library.old_names.is_empty() && prompt.name.as_str().is_ascii() {
+        return false;
+    }
+    let own = match name.strip_prefix(prompt.prefix()) {
+        Some(own) => own,
+        None if library.is_offered() => return false,
+        None => name,
+    };
+    library.old_names.get(own) == Some(&prompt.name)
+        || short_form(prompt.name.as_str()).is_some_and(|short| short == own)
+}
+
+/// The full name, or its short form for clients that replace letters outside ASCII.
+fn name_in_ascii(prompt: &Prompt) -> Cow<'_, str> {
+    match prompt.short_full_name() {
+        Some(short) => Cow::Owned(short),
+        None => Cow::Borrowed(&prompt.full_name),
+    }
+}
+
 fn taken(library: &Library, winner: &Library) -> Problem {
     if let (true, Some((_, project))) = (library.is_offered(), library.stored()) {
         let message = format!(
-            "the prompts of project '{project}' are hidden by the library `{}` in {}",
+            "the prompts of project `{project}` are hidden by the library `{}` in {}",
             winner.name, winner.shown_root
         );
         let (code, severity) = (ProblemCode::DuplicateLibrary, Severity::Warning);

@@ -3,6 +3,7 @@
 mod definition;
 mod hidden;
 mod probe;
+mod shell_line;
 mod verbatim;
 
 use std::collections::HashSet;
@@ -37,7 +38,8 @@ pub fn check(world: World<'_>) -> Vec<Problem> {
                 Dialect::Jinja => check_prompt(world, library, prompt, &mut problems),
                 Dialect::Braces => definition::prompt(world, library, prompt, &mut problems),
                 Dialect::Verbatim => verbatim::prompt(world, library, prompt, &mut problems),
-                Dialect::Input | Dialect::Marks(_) | Dialect::Function => {}
+                Dialect::Marks(_) => shell_line::prompt(world, library, prompt, &mut problems),
+                Dialect::Input | Dialect::Function => {}
             }
         }
         if catalog.is_whole(library) {
@@ -99,7 +101,9 @@ fn check_prompt(
                 let more = more + inspection.more;
                 problems.extend(more_problems(&path, Severity::Error, more));
                 let uris = inspection.documents.iter().map(|embed| &embed.uri);
-                definition::embedded(world, &path, uris, &mut embedding, problems);
+                if let Ok(file) = RelativePath::parse(file) {
+                    definition::embedded(world, library, &file, uris, &mut embedding, problems);
+                }
                 used.extend(inspection.used);
             }
             Err(error) => {
@@ -188,25 +192,26 @@ fn unused_arguments(
     used: &[String],
     problems: &mut Vec<Problem>,
 ) {
-    for argument in &prompt.arguments {
+    for argument in prompt.arguments.iter() {
         if used.iter().any(|name| **name == *argument.name) {
             continue;
         }
         let contents = prompt.messages.iter().map(|message| &message.content);
         let mut texts = contents.filter(|content| !matches!(content, Content::Media { .. }));
-        let file = texts.next().and_then(Content::file);
+        let content = texts.next();
+        let line = content.and_then(Content::line);
+        let file = content.and_then(Content::file);
         let file = file.map_or(crate::parse::library::MANIFEST, RelativePath::as_str);
         let message = format!(
             "argument `{}` of `{}` is never used",
             argument.name, prompt.full_name
         );
         let path = library.path_of(file);
-        let problem = Problem::of_file(
-            ProblemCode::UnusedArgument,
-            Severity::Warning,
-            &path,
-            message,
-        );
+        let (code, severity) = (ProblemCode::UnusedArgument, Severity::Warning);
+        let problem = Problem {
+            line,
+            ..Problem::of_file(code, severity, &path, message)
+        };
         problems.push(problem.with_help(format!(
             "write {{{{ {} }}}} where it belongs",
             argument.name

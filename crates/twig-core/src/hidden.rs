@@ -10,7 +10,7 @@ mod scan;
 
 use std::fmt;
 
-pub(crate) use self::scan::is_filler;
+use self::scan::is_filler;
 
 /// The kind of text; the more people trust it, the fewer characters are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub enum TextPlace {
     Label,
     /// A prompt or document that an agent or a stranger wrote.
     Body,
+}
+
+/// A visible letter or digit of any script.
+pub(crate) fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && !is_filler(c)
 }
 
 /// The first forbidden character; its message follows "The description ".
@@ -86,6 +91,12 @@ impl HiddenReason {
 }
 
 impl HiddenCharacter {
+    /// What kind of character it is: "a tag character".
+    pub fn kind(&self) -> &'static str {
+        let [what, _, _] = self.why.words();
+        what
+    }
+
     /// What is wrong, without where: "has a tag character (U+E0041), which people do not see".
     pub fn fault(&self) -> String {
         let [what, effect, _] = self.why.words();

@@ -55,6 +55,8 @@ pub mod render;
 mod render_error;
 // Search queries and hits; `twig-sources` keeps the index.
 pub mod search;
+// Commands and files that a client puts into its own prompt files.
+pub mod shell_lines;
 // Names that every client accepts, made from titles and file names in any script.
 pub mod slug;
 // The messages in a client's file, without its front matter.
@@ -76,7 +78,8 @@ pub use argument::Argument;
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
-    Catalog, CatalogFilter, Child, DocumentRef, Lookup, PromptRef, Revisions, SkillRef, TemplateRef,
+    Catalog, CatalogFilter, Child, DocumentRef, ListView, Lookup, PromptRef, Revisions,
+    ShownPrompts, SkillRef, TemplateRef,
 };
 pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
@@ -84,8 +87,9 @@ pub use grants::{Grant, Grants};
 pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
-    ClientFiles, Content, Dialect, FileForm, Function, FunctionSource, Library, LibraryKind,
-    LibraryOrigin, Marks, MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
+    AppendedForm, ClientFiles, ClientListing, Content, Dialect, FileForm, Function, FunctionSource,
+    Library, LibraryKind, LibraryOrigin, LibraryPackage, ListingRules, ListingSettings, Marks,
+    MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

@@ -79,6 +79,8 @@ pub struct Limits {
     pub queue_millis: u64,
     /// Milliseconds that a prompt function may take.
     pub function_millis: u64,
+    /// Milliseconds that a client may take to answer a question.
+    pub answer_millis: u64,
     /// Bytes that a prompt function may print.
     pub function_output: usize,
     /// Bytes of one protocol message.
@@ -129,6 +131,7 @@ impl Default for Limits {
             render_millis: 1_000,
             queue_millis: 20_000,
             function_millis: 10_000,
+            answer_millis: 60_000,
             function_output: 1024 * 1024,
             message: 4 * 1024 * 1024,
             json_depth: 128,

@@ -2,13 +2,12 @@
 
 pub mod curly;
 pub mod scan;
+pub mod words;
 
 use self::scan::{DollarContext, dollars};
+pub use crate::argument::ALL;
 use crate::argument::Argument;
-use crate::model::Marks;
-
-/// The argument for everything that is typed after a command.
-pub const ALL: &str = "arguments";
+use crate::model::{AppendedForm, Marks};
 
 /// The longest name of an argument.
 pub const NAME: usize = 64;
@@ -36,17 +35,24 @@ pub enum MarkedPiece<'t> {
 /// mark.
 pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<MarkedPiece<'t>> {
     match marks {
-        Marks::Named => cut(text, true, |_, rest, _| match word(rest)? {
-            Word::All { length } => Some((length, MarkTarget::All)),
-            // A text with this always means an argument.
-            Word::Place { length, number } => {
-                Some((length, MarkTarget::One(index(number, 0, arguments)?)))
+        Marks::Named => cut(text, MarkEscapes::Everywhere, |_, rest, _| {
+            match word(rest)? {
+                Word::All { length } => name(rest, arguments).or(Some((length, MarkTarget::All))),
+                // A text with this always means an argument.
+                Word::Place { length, number } => {
+                    Some((length, MarkTarget::One(index(number, 0, arguments)?)))
+                }
+                Word::Number { .. } => None,
+                Word::Other => name(rest, arguments),
             }
-            Word::Number { .. } => None,
-            Word::Other => name(rest, arguments),
         }),
         Marks::Dollar { first, is_greedy } => {
-            cut(text, !is_greedy, |place, rest, before| match word(rest)? {
+            let escapes = if is_greedy {
+                MarkEscapes::None
+            } else {
+                MarkEscapes::Everywhere
+            };
+            cut(text, escapes, |place, rest, before| match word(rest)? {
                 Word::All { length } => Some((length, MarkTarget::All)),
                 Word::Place { length, number } => {
                     Some((length, MarkTarget::One(index(number, first, arguments)?)))
@@ -58,19 +64,44 @@ pub fn pieces<'t>(marks: Marks, arguments: &[Argument], text: &'t str) -> Vec<Ma
                 Word::Other => None,
             })
         }
-        Marks::Capitals => cut(text, false, |_, rest, before| {
+        Marks::Capitals => cut(text, MarkEscapes::None, |_, rest, before| {
             let name = capitals(rest, before)?;
             let at = arguments.iter().position(|it| *it.name == *name)?;
             Some((1 + name.len(), MarkTarget::One(at)))
         }),
-        Marks::Inputs => cut(text, false, |_, rest, _| {
+        Marks::Inputs => cut(text, MarkEscapes::None, |_, rest, _| {
             let input = input(rest)?;
             let at = arguments.iter().position(|it| *it.name == *input.name)?;
             Some((input.length, MarkTarget::One(at)))
         }),
         Marks::Args | Marks::Patterns => curly::exact(arguments, text),
         Marks::Variables => curly::variables(arguments, text),
-        Marks::None | Marks::Appended => vec![MarkedPiece::Text(text)],
+        // Claude Code's files have escapes, although nothing is replaced.
+        Marks::Appended {
+            form: AppendedForm::Labelled,
+            ..
+        } => cut(text, MarkEscapes::InProse, |place, rest, before| {
+            if place != DollarContext::Prose || !is_escaped(before) {
+                return None;
+            }
+            match word(rest)? {
+                Word::All { length } | Word::Place { length, .. } => {
+                    Some((length, MarkTarget::All))
+                }
+                Word::Number { .. } | Word::Other => None,
+            }
+        }),
+        Marks::None | Marks::Appended { .. } => vec![MarkedPiece::Text(text)],
+    }
+}
+
+/// True if the words that are typed after a command are values in order, one each.
+pub fn takes_words(marks: Marks, arguments: &[Argument]) -> bool {
+    match marks {
+        Marks::Dollar { .. } => true,
+        // The argument for the whole line is one value, quotes included.
+        Marks::Named => !matches!(arguments, [only] if *only.name == *ALL),
+        _ => false,
     }
 }
 
@@ -80,11 +111,20 @@ enum MarkTarget {
     All,
 }
 
+/// Where a backslash before a mark is an escape, and is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum MarkEscapes {
+    None,
+    /// Not in code: without marks, a backslash there belongs to the code.
+    InProse,
+    Everywhere,
+}
+
 /// Splits a text wherever `find` sees a mark: it gets the text from the `$` on, and the text before
 /// it.
 fn cut<'t>(
     text: &'t str,
-    has_escapes: bool,
+    escapes: MarkEscapes,
     find: impl Fn(DollarContext, &'t str, &'t str) -> Option<(usize, MarkTarget)>,
 ) -> Vec<MarkedPiece<'t>> {
     let mut pieces = Vec::new();
@@ -98,6 +138,11 @@ fn cut<'t>(
         if at < done {
             continue;
         }
+        let has_escapes = match escapes {
+            MarkEscapes::None => false,
+            MarkEscapes::InProse => place == DollarContext::Prose,
+            MarkEscapes::Everywhere => true,
+        };
         let is_escaped = has_escapes && is_escaped(&text[..at]);
         let found = find(place, &text[at..], &text[..at]);
         // Any escaped number loses its backslash, as in the client.
@@ -169,8 +214,9 @@ pub fn word(rest: &str) -> Option<Word> {
             let is_closed = inside[count..].starts_with(']');
             is_closed.then_some(Word::Place { length, number })
         });
+        // Clients replace these letters even in a longer word.
         let length = "$ARGUMENTS".len();
-        return place.or_else(|| (!goes_on(more)).then_some(Word::All { length }));
+        return Some(place.unwrap_or(Word::All { length }));
     }
     let count = after.bytes().take_while(u8::is_ascii_digit).count();
     if count == 0 {
@@ -224,8 +270,7 @@ const INPUT: usize = 512;
 /// Reads `${input:name}` or `${input:name:what to put there}`.
 pub fn input(rest: &str) -> Option<InputMark<'_>> {
     let inside = rest.strip_prefix("${input:")?;
-    let end = inside.bytes().take(INPUT).position(|byte| byte == b'}')?;
-    let inside = &inside[..end];
+    let inside = &inside[..input_end(inside)?];
     let (name, placeholder) = match inside.split_once([':', '|']) {
         Some((name, placeholder)) => (name, Some(placeholder.trim())),
         None => (inside, None),
@@ -241,6 +286,22 @@ pub fn input(rest: &str) -> Option<InputMark<'_>> {
         placeholder: placeholder.filter(|text| !text.is_empty()),
         length: "${input:}".len() + inside.len(),
     })
+}
+
+/// Where the brace is that closes a mark: that of a `${…}` in it is another.
+fn input_end(inside: &str) -> Option<usize> {
+    let bytes = &inside.as_bytes()[..inside.len().min(INPUT)];
+    let mut depth = 0_usize;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'{' if at > 0 && bytes[at - 1] == b'$' => depth += 1,
+            b'}' if depth == 0 => return Some(at),
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    // A brace inside that nothing closes is text.
+    bytes.iter().position(|byte| *byte == b'}')
 }
 
 /// The longest declared name after a `$`; the one argument that no author named has no mark.

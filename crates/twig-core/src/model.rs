@@ -3,6 +3,8 @@
 //! These are plain values. `parse` knows how files write them, the protocol how they look on the
 //! wire.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,8 +13,9 @@ use crate::braces::{Braces, UriPattern};
 use crate::document::{Document, UriTemplate};
 use crate::grants::Grants;
 use crate::media::MediaKind;
-use crate::name::{LibraryName, PromptName, RelativePath};
+use crate::name::{LibraryName, PromptName, RelativePath, full_path};
 use crate::problem::Problem;
+use crate::slug;
 use crate::stored_version::StoredVersion;
 
 /// How a library's files are read.
@@ -80,6 +83,45 @@ impl LibraryKind {
     }
 }
 
+/// What lists show of prompts: patterns of names, with `*` for any characters.
+///
+/// A pattern with a `:` names prompts with their library, one without names libraries or prompts
+/// without a library in front.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListingRules {
+    /// Prompts that lists leave out; they can be used all the same.
+    pub hide: Vec<Box<str>>,
+    /// Prompts that come first.
+    pub pin: Vec<Box<str>>,
+}
+
+impl ListingRules {
+    /// True if they change nothing.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.hide.is_empty() && self.pin.is_empty()
+    }
+}
+
+/// What lists show, as the user says: to every client, and to some of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListingSettings {
+    /// For every client.
+    pub rules: ListingRules,
+    /// True if clients are offered prompts that they load themselves, too.
+    pub serves_own: bool,
+    /// What differs for some clients, by their names.
+    pub clients: BTreeMap<Box<str>, ClientListing>,
+}
+
+/// What lists show to one client.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientListing {
+    /// They come before those for every client.
+    pub rules: ListingRules,
+    /// True if it is offered prompts that it loads itself, too; as for every client if `None`.
+    pub serves_own: Option<bool>,
+}
+
 /// A named set of prompts that came from one folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Library {
@@ -97,10 +139,22 @@ pub struct Library {
     pub about: LibraryAbout,
     /// Its prompts, sorted by name; those that cannot be served say why.
     pub prompts: Vec<Arc<Prompt>>,
+    /// Names that prompts had when names were in Latin letters only: they still find the prompt.
+    pub old_names: BTreeMap<Box<str>, PromptName>,
     /// Its skills, sorted by URI.
     pub skills: Vec<Arc<Skill>>,
+    /// The package that it is part of, if it was fetched.
+    pub package: Option<Arc<LibraryPackage>>,
+    /// What lists show of its prompts, as its repository says.
+    pub listing: ListingRules,
+    /// The names of the clients that load its files themselves where the server runs.
+    pub loaded_by: Vec<&'static str>,
+    /// What becomes of the commands and files that its own client would put in.
+    pub shell_lines: ShellLines,
     /// Its documents, sorted by URI.
     pub documents: Vec<Document>,
+    /// The folder that holds them, if a project names one outside its own folder.
+    pub documents_beside: Option<RelativePath>,
     /// Templates for the URIs of its documents.
     pub templates: Vec<UriTemplate>,
     /// What is wrong with it, as far as is known without reading bodies.
@@ -111,15 +165,36 @@ pub struct Library {
     pub function_sources: Vec<FunctionSource>,
 }
 
+/// What becomes of the commands and files in a library's prompts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ShellLines {
+    /// They stay as they are.
+    #[default]
+    Text,
+    /// Each becomes a sentence that tells the model to run it, or to read it, first.
+    Instruct,
+}
+
+impl ShellLines {
+    /// Reads the word for it in flags and files.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "text" => Some(Self::Text),
+            "instruct" => Some(Self::Instruct),
+            _ => None,
+        }
+    }
+}
+
 impl Library {
     /// The full path of a file, from its path in the library.
     pub fn path_of(&self, file: impl fmt::Display) -> String {
-        format!("{}/{file}", self.root)
+        full_path(&self.root, file)
     }
 
     /// The same in messages for people.
     pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
-        format!("{}/{file}", self.shown_root)
+        full_path(&self.shown_root, file)
     }
 
     /// True if it is a project's own: its prompts have bare names, and it takes no library's name.
@@ -175,6 +250,42 @@ pub enum LibraryOrigin {
     },
 }
 
+/// The package that a library is part of: files that were fetched and must not change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LibraryPackage {
+    /// Its name in the configuration and in the lock.
+    pub name: LibraryName,
+    /// Where it comes from.
+    pub source: Box<str>,
+    /// The branch, tag or commit that was asked for.
+    pub reference: Option<Box<str>>,
+    /// The commit.
+    pub commit: Option<Box<str>>,
+    /// The digest over its files: `sha256:` and hexadecimal digits.
+    pub tree: Box<str>,
+    /// The library's folder in it, with a `/` at its end; empty for all of it.
+    pub below: Box<str>,
+    /// What of it is served, by name; everything if it is empty.
+    pub only: Vec<Box<str>>,
+    /// The names of prompts that are not served because of that.
+    pub left_out: Vec<Box<str>>,
+}
+
+impl LibraryPackage {
+    /// The version in words: the reference, and the first digits of the commit.
+    pub fn version(&self) -> String {
+        let commit = self.commit.as_deref().map(|it| it.get(..10).unwrap_or(it));
+        match (self.reference.as_deref(), commit) {
+            (Some(reference), Some(commit)) if !reference.starts_with(commit) => {
+                format!("{reference} ({commit})")
+            }
+            (_, Some(commit)) => commit.to_owned(),
+            (Some(reference), None) => reference.to_owned(),
+            (None, None) => self.tree.chars().take(17).collect(),
+        }
+    }
+}
+
 /// A file that says what the functions of a library run, as it was when they were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSource {
@@ -211,7 +322,7 @@ pub struct Prompt {
     /// What it does.
     pub description: Option<Box<str>>,
     /// What it takes, in the author's order.
-    pub arguments: Vec<Argument>,
+    pub arguments: Cow<'static, [Argument]>,
     /// Its messages, one entry per message.
     pub messages: Vec<MessageSource>,
     /// How its text becomes a message.
@@ -221,6 +332,18 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// What is before its own name in its full name.
+    pub fn prefix(&self) -> &str {
+        let prefix = self.full_name.strip_suffix(self.name.as_str());
+        prefix.unwrap_or_default()
+    }
+
+    /// Its full name for clients that replace all letters outside ASCII, if its own name has such.
+    pub fn short_full_name(&self) -> Option<String> {
+        let short = slug::short_form(self.name.as_str())?;
+        Some(format!("{}{short}", self.prefix()))
+    }
+
     /// The program that makes its messages, if there is one.
     pub fn function(&self) -> Option<&Function> {
         self.messages
@@ -271,8 +394,14 @@ pub enum Marks {
         /// True if the mark with the highest number takes all remaining arguments.
         is_greedy: bool,
     },
-    /// There is no mark: a value is appended as a last line, `ARGUMENTS: value`.
-    Appended,
+    /// There is no mark: values are appended to the text.
+    Appended {
+        /// How they are written.
+        form: AppendedForm,
+        /// True if the author says nothing about arguments: the one argument is
+        /// [`implied_arguments`](crate::argument::implied_arguments).
+        is_implied: bool,
+    },
     /// `$NAME`, in capitals.
     Capitals,
     /// `${input:name}` and `${input:name:what to put there}`.
@@ -283,6 +412,17 @@ pub enum Marks {
     Patterns,
     /// `{{name}}`, which stays as it is if no value is given.
     Variables,
+}
+
+/// How a client appends what was typed after a command to a text that has no mark for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AppendedForm {
+    /// `ARGUMENTS: words`.
+    Labelled,
+    /// `words`.
+    Bare,
+    /// The line that was typed: `/name words`.
+    CommandLine,
 }
 
 /// The file that makes a folder a skill.
@@ -478,6 +618,16 @@ impl Content {
             Self::Braces { file, .. } | Self::Document { file, .. } => Some(file),
             Self::Function(function) => Some(function.file()),
             Self::Stored(_) => None,
+        }
+    }
+
+    /// The line of the manifest on which it starts, if it is there.
+    pub fn line(&self) -> Option<u32> {
+        match self {
+            Self::Text {
+                line, file: None, ..
+            } => Some(*line),
+            _ => None,
         }
     }
 

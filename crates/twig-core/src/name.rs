@@ -5,7 +5,7 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::hidden::is_filler;
+use crate::hidden::is_letter;
 
 /// The longest name of a library, prompt or argument, in bytes.
 pub const NAME_LIMIT: usize = 128;
@@ -72,6 +72,17 @@ pub enum NameError {
     /// `../x`.
     #[error("has a `..`; paths stay inside the library's folder")]
     Outside,
+    /// `..` where one more folder is needed.
+    #[error("is the project's own folder; name a folder inside it")]
+    ProjectItself,
+    /// `../../x`.
+    #[error("has more than one `..`; the folder has to be inside the project")]
+    OutsideProject,
+    /// `../.git`.
+    #[error(
+        "is in a hidden folder: documents are not read from folders whose names start with `.`"
+    )]
+    HiddenFolder,
     /// Control characters and backslashes in paths.
     #[error("has a control character or a backslash")]
     PathCharacter,
@@ -115,7 +126,7 @@ impl PromptName {
 
     /// A name made from the name of a prompt in another client.
     pub fn of_format(id: &str) -> Self {
-        Self(crate::slug::slug(id).into())
+        Self(crate::slug::native_slug(id).into())
     }
 
     /// The name of a project's prompt, which the store has checked.
@@ -146,11 +157,6 @@ impl fmt::Display for PromptName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// A visible letter or digit of any script.
-fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() && !is_filler(c)
 }
 
 /// Words that a template never looks up as a variable.
@@ -202,7 +208,9 @@ pub(crate) fn client_chars(name: &str) -> impl Iterator<Item = char> + '_ {
 
 /// A path that is lexically inside a library's folder: no root, no `..`, `/` between its parts.
 ///
-/// Code that opens the path has to check symlinks.
+/// There is one exception, for documents: a path that [`RelativePath::beside`] made starts with `../`
+/// and is lexically inside the folder that holds a project's own. Code that opens a path has to
+/// check symlinks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativePath(Box<str>);
 
@@ -243,6 +251,32 @@ impl RelativePath {
         Ok(Self(parts.join("/").into()))
     }
 
+    /// Checks a path that leads out of a project's own folder into the project: `../docs/adr`.
+    ///
+    /// It names neither the project itself nor anything in a hidden folder. `None` if the path does
+    /// not start with `..`.
+    pub fn beside(text: &str) -> Option<Result<Self, NameError>> {
+        let mut parts = text.split('/').filter(|part| !matches!(*part, "" | "."));
+        if text.starts_with('/') || parts.next() != Some("..") {
+            return None;
+        }
+        let below: Vec<&str> = parts.collect();
+        Some(match Self::parse(&below.join("/")) {
+            Ok(below) if below.0.split('/').any(|part| part.starts_with('.')) => {
+                Err(NameError::HiddenFolder)
+            }
+            Ok(below) => Ok(Self(format!("../{below}").into())),
+            Err(NameError::Empty) => Err(NameError::ProjectItself),
+            Err(NameError::Outside) => Err(NameError::OutsideProject),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// The path in the project, if it leads out of the project's own folder.
+    pub fn in_project(&self) -> Option<&str> {
+        self.0.strip_prefix("../")
+    }
+
     /// The path as text, `/` between its parts.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -262,6 +296,18 @@ impl RelativePath {
 impl fmt::Display for RelativePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The full path of a library's file, from the library's folder and the file's path in it: the only
+/// way from `../docs` of a project's own folder to the project's `docs`.
+pub fn full_path(root: &str, file: impl fmt::Display) -> String {
+    let path = format!("{root}/{file}");
+    let beside = path[root.len()..].strip_prefix("/../");
+    let project = root.trim_end_matches('/').rfind('/');
+    match (beside, project) {
+        (Some(beside), Some(end)) => format!("{}/{beside}", &root[..end]),
+        _ => path,
     }
 }
 

@@ -12,6 +12,8 @@ pub mod project;
 pub mod table;
 mod toml;
 
+pub use definition::DEFINITION_SCHEMA;
+pub use manifest::{MANIFEST_SCHEMA, REPOSITORY_SCHEMA};
 pub use toml::{Table, TomlEntry, TomlItem, TomlSyntaxError, TomlValue, read as read_toml};
 
 /// Problems of one file that are reported.

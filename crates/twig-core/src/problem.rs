@@ -104,10 +104,15 @@ impl Problem {
 
     /// The same problem at a place.
     fn placed(mut self, place: Location) -> Self {
+        self.place(place);
+        self
+    }
+
+    /// Says where the problem is.
+    pub(crate) fn place(&mut self, place: Location) {
         self.line = Some(place.line);
         self.column = Some(place.column);
         self.excerpt = place.excerpt;
-        self
     }
 
     /// The same problem with advice.
@@ -208,5 +213,41 @@ pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_quoted_where_a_shell_would_change_it() {
+        for plain in [
+            "review",
+            "~/my.prompts/a-b_c",
+            "a:b",
+            "KEY=1",
+            "x@y",
+            "50%",
+            "+x",
+        ] {
+            assert_eq!(shell_word(plain), plain);
+        }
+        for (word, quoted) in [
+            ("", "''"),
+            ("two words", "'two words'"),
+            ("it's", "'it'\\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("a;b", "'a;b'"),
+            ("`id`", "'`id`'"),
+            ("a\nb", "'a\nb'"),
+            ("*", "'*'"),
+            ("#x", "'#x'"),
+            ("!x", "'!x'"),
+            ("{a,b}", "'{a,b}'"),
+            ("Größe", "'Größe'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+        }
     }
 }

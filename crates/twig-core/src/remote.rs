@@ -1,6 +1,8 @@
 //! Messages for clients that may be on another machine: they name a library and a path inside it,
 //! never its folder.
 
+use std::borrow::Cow;
+
 use crate::model::Library;
 
 /// A message with the name of each library in place of its folder.
@@ -8,20 +10,26 @@ pub fn without_folders<'l>(
     libraries: impl IntoIterator<Item = &'l Library>,
     sentence: &str,
 ) -> String {
-    let mut folders: Vec<(&str, &str)> = Vec::new();
+    let mut folders: Vec<(Cow<'l, str>, &str)> = Vec::new();
     for library in libraries {
         // A project of a store has no folder.
         if library.stored().is_none() {
             let name = library.name.as_str();
-            folders.extend([(&*library.root, name), (&*library.shown_root, name)]);
+            folders.extend([&library.root, &library.shown_root].map(|it| (Cow::from(&**it), name)));
+            // Documents beside a project's own folder have their path in the project.
+            let beside = library.documents_beside.as_ref();
+            if let Some((beside, path)) = beside.and_then(|it| Some((it, it.in_project()?))) {
+                let paths = [library.path_of(beside), library.shown_path_of(beside)];
+                folders.extend(paths.map(|it| (Cow::from(it), path)));
+            }
         }
     }
     // A folder inside another library's folder comes first.
     folders.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
     let mut sentence = sentence.to_owned();
     for (folder, name) in folders {
-        if !folder.is_empty() && sentence.contains(folder) {
-            sentence = replace(&sentence, folder, name);
+        if !folder.is_empty() && sentence.contains(&*folder) {
+            sentence = replace(&sentence, &folder, name);
         }
     }
     sentence

@@ -91,11 +91,14 @@ fn refuses_unknown(found: PromptRef<'_>) -> bool {
 
 /// The client that a prompt is rendered for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Audience {
+pub struct Audience<'a> {
     /// Which of its values are checked.
     pub checked: Checked,
     /// True if it may be on another machine, where paths of this one are of no use.
     pub is_remote: bool,
+    /// What a person typed after the name, if the values were split from it: the place of all
+    /// arguments in a text gets exactly that.
+    pub line: Option<&'a str>,
 }
 
 /// Which values have to meet the rules of their argument, such as its choices and maximum length.
@@ -121,7 +124,7 @@ pub fn render(
 
 /// Renders a prompt for a given client.
 pub fn render_for(
-    audience: Audience,
+    audience: Audience<'_>,
     world: World<'_>,
     found: PromptRef<'_>,
     given: &GivenArguments<'_>,
@@ -157,8 +160,7 @@ pub fn render_for(
         Dialect::Jinja => jinja(world, found, given),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
         Dialect::Marks(marks) => {
-            let is_remote = audience.is_remote;
-            marked::render(world, found, marks, given, is_remote).map(Rendering::Done)
+            marked::render(world, found, marks, given, audience).map(Rendering::Done)
         }
         Dialect::Function => function(world, found, given),
         Dialect::Verbatim => verbatim(world, found).map(Rendering::Done),
@@ -201,7 +203,7 @@ fn expand(
         .compile(world.template_files(), found.library, gathered)?;
     let mut next = bundles.iter();
     let arguments = prompt.arguments.iter().enumerate().map(|(at, argument)| {
-        let value = value_at(given, at, &argument.name).or(argument.default.as_deref());
+        let value = value_at(given, at, argument).or(argument.default.as_deref());
         (&*argument.name, value)
     });
     let arguments: Vec<(&str, Option<&str>)> = arguments.collect();
@@ -306,7 +308,7 @@ fn function(
     };
     let arguments = prompt.arguments.iter().enumerate();
     let arguments = arguments.filter_map(|(at, argument)| {
-        let value = value_at(given, at, &argument.name).or(argument.default.as_deref())?;
+        let value = value_at(given, at, argument).or(argument.default.as_deref())?;
         Some((&*argument.name, value))
     });
     let limits = world.templates.limits();

@@ -18,7 +18,7 @@ pub enum RenderError {
     #[error("Missing required arguments: {}", names(.0))]
     MissingRequired(Vec<Argument>),
     /// Unknown arguments, if the prompt refuses them.
-    #[error("Unknown arguments: {}{}", .names.join(", "), near_sentence(.near.as_deref()))]
+    #[error("{}{}", unknown_sentence(.names), near_sentence(.near.as_deref()))]
     UnknownArguments {
         /// All of them, as they were given.
         names: Vec<String>,
@@ -180,6 +180,11 @@ pub(crate) fn body_error(
 fn missing_sentence(missing: &[Argument]) -> String {
     let plural = if missing.len() == 1 { "" } else { "s" };
     format!("Missing required argument{plural}: {}", names(missing))
+}
+
+fn unknown_sentence(names: &[String]) -> String {
+    let plural = if names.len() == 1 { "" } else { "s" };
+    format!("Unknown argument{plural}: {}", names.join(", "))
 }
 
 fn names(arguments: &[Argument]) -> String {

@@ -1,4 +1,5 @@
-//! Names that every client accepts, made from any text: `[a-z0-9_-]`, 1 to 64 characters.
+//! Names made from any text, 1 to 64 bytes long: of letters of any script, or of `[a-z0-9_-]` only,
+//! which every client accepts.
 //!
 //! The same text gives the same name on every machine and in every run, and two texts in one
 //! library never share a name.
@@ -7,6 +8,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::hidden::is_letter;
 
 /// The longest name, in bytes.
 pub const LIMIT: usize = 64;
@@ -33,6 +38,67 @@ pub fn slug(text: &str) -> String {
         return name.to_owned();
     }
     with_digest(name, &digest(text, 4))
+}
+
+/// The same with letters of any script kept, in lower case and composed (NFC).
+///
+/// A text without letters outside ASCII has the same name from both.
+pub fn native_slug(text: &str) -> String {
+    let composed: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
+    if !composed.chars().any(|c| !c.is_ascii() && is_letter(c)) {
+        return slug(text);
+    }
+    let mut name = String::with_capacity(composed.len().min(2 * LIMIT));
+    let mut push = |c: char| {
+        if is_letter(c) || c == '_' {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    };
+    for c in composed.chars() {
+        if is_letter(c) {
+            push(c);
+        } else if !is_combining_mark(c) {
+            let latin = deunicode::deunicode_char(c).unwrap_or("-");
+            let latin = if latin.is_empty() { "-" } else { latin };
+            latin.chars().for_each(|c| push(c.to_ascii_lowercase()));
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.len() <= LIMIT {
+        return name.to_owned();
+    }
+    with_digest(name, &digest(&composed, 4))
+}
+
+/// A name in ASCII for clients that replace all other letters; `None` if the name is in ASCII.
+///
+/// It keeps what can be read in Latin letters and ends with a part of the name's digest, so that two
+/// names never share it.
+pub fn short_form(name: &str) -> Option<String> {
+    if name.is_ascii() {
+        return None;
+    }
+    let latin = slug(&name.replace(|c: char| !is_read_in_latin(c), "-"));
+    let is_nothing = !name.chars().any(|c| is_read_in_latin(c) && is_letter(c));
+    let latin = if is_nothing { "prompt" } else { &*latin };
+    Some(with_digest(latin, &digest(name, 4)))
+}
+
+/// The name of a file on every system: in Latin letters if the text can be read in them.
+pub fn file_slug(text: &str) -> String {
+    let native = native_slug(text);
+    match short_form(&native) {
+        Some(short) if !text.nfc().all(|c| !is_letter(c) || is_read_in_latin(c)) => short,
+        _ => slug(text),
+    }
+}
+
+/// True for the scripts whose letters have one reading in Latin letters: Latin, Greek and Cyrillic.
+/// Others, such as Han, are read differently in each language.
+fn is_read_in_latin(c: char) -> bool {
+    c < '\u{530}' || ('\u{1e00}'..='\u{1fff}').contains(&c)
 }
 
 /// Assigns the names of one library: unique, ignoring case.
@@ -126,6 +192,37 @@ mod tests {
     }
 
     #[test]
+    fn letters_of_any_script_are_kept() {
+        let cases = [
+            ("Life Coach", "life-coach"),
+            ("日本語レビュー", "日本語レビュー"),
+            ("確定申告について (2026)", "確定申告について-2026"),
+            ("Недвижимость ", "недвижимость"),
+            ("Crème brûlée", "crème-brûlée"),
+            ("Cre\u{300}me", "crème"),
+            ("🎉 Release", "tada-release"),
+            ("İstanbul", "istanbul"),
+            ("レビュー:コード", "レビュー-コード"),
+        ];
+        for (title, name) in cases {
+            assert_eq!(native_slug(title), name, "{title}");
+        }
+    }
+
+    #[test]
+    fn other_scripts_have_a_short_form() {
+        assert_eq!(short_form("review"), None);
+        let japanese = short_form("日本語レビュー").expect("one");
+        assert_eq!(japanese, format!("prompt-{}", digest("日本語レビュー", 4)));
+        let mixed = short_form("api-レビュー").expect("one");
+        assert!(mixed.starts_with("api-") && mixed.len() == 12, "{mixed}");
+        assert!(short_form("crème").is_some_and(|name| name.starts_with("creme-")));
+        assert_eq!(file_slug("Crème brûlée"), "creme-brulee");
+        assert_eq!(file_slug("日本語レビュー"), japanese);
+        assert_eq!(file_slug("Review!"), "review");
+    }
+
+    #[test]
     fn nothing_left_is_told_apart_by_digest() {
         let (dots, bars) = (slug("..."), slug("|||"));
         assert!(dots.starts_with("prompt-") && dots.len() == 15, "{dots}");
@@ -174,6 +271,20 @@ mod tests {
             prop_assert!(name.chars().all(is_good), "{name}");
             prop_assert!(PromptName::parse(&name).is_ok(), "{name}");
             prop_assert_eq!(slug(&text), name);
+        }
+
+        #[test]
+        fn every_text_has_a_native_name(text in ".{0,200}") {
+            let name = native_slug(&text);
+            prop_assert!(!name.is_empty() && name.len() <= LIMIT, "{name}");
+            prop_assert!(PromptName::parse(&name).is_ok(), "{name}");
+            prop_assert_eq!(native_slug(&name), name.clone(), "{}", text);
+            let short = short_form(&name);
+            prop_assert_eq!(short.is_none(), name.is_ascii());
+            let is_good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
+            let short = short.unwrap_or(name);
+            prop_assert!(short.len() <= LIMIT && short.chars().all(is_good), "{short}");
+            prop_assert!(file_slug(&text).chars().all(is_good));
         }
 
         #[test]

@@ -12,7 +12,7 @@ mod job;
 mod scan;
 mod values;
 
-pub use bundle::{Bundle, Printing, Source, printing};
+pub use bundle::{Bundle, Printing, Source, includers, printing};
 pub(crate) use bundle::{BundleError, Inspection, PromptSources, inspect};
 pub(crate) use cache::GatheredTemplates;
 pub use cache::Templates;

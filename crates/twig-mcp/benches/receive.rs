@@ -75,7 +75,6 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: "0.1.0".to_owned(),
-        instructions: None,
     };
     let catalog = Latest::from(catalog());
     let templates = Templates::new(Limits::default());
@@ -84,7 +83,7 @@ fn run(bencher: Bencher<'_, '_>, message: &str) {
         bodies: &Bench,
         templates: &templates,
     };
-    let server = Arc::new(Server::new(identity, Limits::default(), Tools::default()));
+    let server = Arc::new(Server::new(&identity, Limits::default(), Tools::default()));
     let mut connection = Connection::new(server);
     let mut out = Vec::new();
     bencher.bench_local(|| {
@@ -109,7 +108,7 @@ fn catalog() -> Arc<Catalog> {
         full_name: format!("library:prompt_{at}").into(),
         title: None,
         description: Some("A prompt with ten arguments".into()),
-        arguments: arguments.clone(),
+        arguments: arguments.clone().into(),
         messages: vec![MessageSource {
             role: Role::User,
             content: Content::File(RelativePath::parse("prompt.md").unwrap()),
@@ -125,12 +124,18 @@ fn catalog() -> Arc<Catalog> {
         shown_root: "~/library".into(),
         about: LibraryAbout::default(),
         prompts: (0..1000).map(prompt).map(Arc::new).collect(),
+        old_names: std::collections::BTreeMap::new(),
         skills: Vec::new(),
         documents: (0..1000).map(document).collect(),
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
+        documents_beside: None,
         function_sources: Vec::new(),
+        package: None,
+        listing: twig_core::ListingRules::default(),
+        loaded_by: Vec::new(),
+        shell_lines: twig_core::model::ShellLines::default(),
     })]))
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn guard(
     given: &mut [(Cow<'_, str>, Cow<'_, str>)],
 ) -> Option<CommandGuard> {
     let said = client::name(call.meta.client_info());
-    let name = said.as_deref().or(call.client);
+    let name = said.as_deref().or(call.initialized.name.as_deref());
     is_guarded(call, name, prompt, given).then(|| CommandGuard::new(prompt, given))
 }
 

@@ -1,5 +1,6 @@
 //! One client's conversation: messages in, replies and notifications out.
 
+use std::borrow::Cow;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,32 +9,43 @@ use std::sync::atomic::AtomicBool;
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
 
-use crate::call::CallOutcome;
+use crate::call::{CallOutcome, InitializedClient, LegacyForm, Question};
 use crate::dispatch;
+use crate::elicitation;
 use crate::envelope::{self, Incoming, Request};
 use crate::era::Era;
 use crate::error::Refusal;
-use crate::in_flight::{InFlight, Job, PendingJob, Ticket, WaitingRequest, WorkOutcome};
+use crate::in_flight::{
+    AskedRequest, InFlight, Job, PendingJob, Ticket, WaitingRequest, WorkKind, WorkOutcome,
+};
 use crate::json::{self, Object};
 use crate::outbox::{Outbox, SharedPart};
-use crate::schema;
+use crate::roots::RootsRequest;
+use crate::schema::{self, ResultOrigin};
 use crate::server::Server;
 use crate::subscriptions::{self, Subscriptions};
 
 /// A buffer that grew past this is given away with the message that needed it.
 const BUFFER: usize = 64 * 1024;
 
+/// Questions that a client may leave open: it gets no further ones until it has answered one.
+const QUESTIONS: usize = 8;
+
+/// Bytes of a request that may wait for the answer to a question. One that lacks arguments is short.
+const ASKING_REQUEST: usize = 16 * 1024;
+
 /// The state of one client: the eras it has used, and its open requests.
 #[derive(Debug)]
 pub struct Connection {
     server: Arc<Server>,
     spoken: SpokenEras,
-    /// The name that a legacy client gave itself.
-    client: Option<Box<str>>,
+    /// What a legacy client agreed on.
+    initialized: InitializedClient,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     fills_in: AtomicBool,
     subscriptions: Subscriptions,
     in_flight: InFlight,
+    roots: RootsRequest,
     /// The reply that is being written; reused for the next one.
     buffer: Vec<u8>,
 }
@@ -51,18 +63,33 @@ impl Connection {
         Self {
             server,
             spoken: SpokenEras::default(),
-            client: None,
+            initialized: InitializedClient::default(),
             fills_in: AtomicBool::new(false),
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
+            roots: RootsRequest::default(),
             buffer: Vec::new(),
         }
+    }
+
+    /// The same for a client on this machine: if it is a legacy client with roots, it is asked for
+    /// the folders that it works in, now and when they change.
+    #[must_use]
+    pub fn asking_for_roots(mut self) -> Self {
+        self.roots.is_wanted = true;
+        self
+    }
+
+    /// The folders that the client works in, if it named them since the last call.
+    pub fn take_roots(&mut self) -> Option<Vec<String>> {
+        self.roots.take()
     }
 
     /// Reads one message, without its newline, and writes the answers that are ready.
     ///
     /// Slow work (computed templates, prompt functions, writes, searches) is returned as a job: the
-    /// caller runs it elsewhere and passes the result to [`Connection::finish`].
+    /// caller runs it elsewhere and passes the result to [`Connection::finish`]. A question to the
+    /// client is a job, too: the caller finishes it when its time is over.
     pub fn receive(
         &mut self,
         message: &[u8],
@@ -74,16 +101,30 @@ impl Connection {
             return None;
         }
         match envelope::read(message, &self.server.limits) {
-            Ok(Incoming::Request(request)) => {
-                if let Answered::Job(job) = self.answer(&request, world, out) {
-                    return Some(job);
+            Ok(Incoming::Request(request)) => self.answer(&request, true, world, out).job(),
+            Ok(Incoming::Response { id, result }) if self.roots.is_answered_by(id) => {
+                if self.roots.receive(result) {
+                    self.ask_for_roots(out);
                 }
+                None
             }
-            Ok(Incoming::Notification { method, params }) => self.notice(&method, params),
-            Ok(Incoming::Nothing) => {}
-            Err(refused) => self.refuse(refused.id, &refused.refusal, out),
+            Ok(Incoming::Response { id, result }) => {
+                let (_, answered) = self.resume(id, result, world, out)?;
+                answered.job()
+            }
+            Ok(Incoming::Notification { method, params }) => {
+                self.notice(&method, params);
+                if self.initialized.has_roots && self.roots.asks_after(&method) {
+                    self.ask_for_roots(out);
+                }
+                None
+            }
+            Ok(Incoming::Nothing) => None,
+            Err(refused) => {
+                self.refuse(refused.id, &refused.refusal, out);
+                None
+            }
         }
-        None
     }
 
     /// Replies that a message was over the limit; the transport skipped it.
@@ -98,14 +139,22 @@ impl Connection {
             return;
         };
         let WaitingRequest {
-            id, era, finish, ..
+            id,
+            era,
+            finish,
+            origin,
+            kind,
+            ..
         } = waiting;
+        if kind == WorkKind::Question {
+            self.withdraw(ticket, out);
+        }
         self.buffer.clear();
         begin_result(&id, &mut self.buffer);
         let mut result = Object::open(&mut self.buffer);
         match finish(done.into(), &self.server, &mut result) {
             Ok(()) => {
-                schema::seal(era, &self.server.info, "complete", None, &mut result);
+                schema::seal(era, &self.server.info, "complete", &origin, &mut result);
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
@@ -137,7 +186,7 @@ impl Connection {
     /// Announces the changes of a catalog: to a legacy client once it has initialized, and on each
     /// subscription what it asked for. Each change is announced once.
     pub fn catch_up(&mut self, catalog: &Catalog, out: &mut impl Outbox) {
-        let revisions = self.server.revisions(catalog.revisions());
+        let revisions = catalog.revisions();
         self.subscriptions
             .catch_up(catalog, revisions, &mut self.buffer, out);
     }
@@ -156,16 +205,73 @@ impl Connection {
         }
     }
 
-    /// Answers one request; returns how it was answered.
+    /// Answers one request; returns how it was answered. `may_ask` is true if the transport can send
+    /// a request to the client before the answer.
     pub(crate) fn answer(
         &mut self,
         request: &Request<'_>,
+        may_ask: bool,
+        world: World<'_>,
+        out: &mut impl Outbox,
+    ) -> Answered {
+        let form = if may_ask && self.has_room_for_question(request) {
+            LegacyForm::Available
+        } else {
+            LegacyForm::Unavailable
+        };
+        self.answer_with(request, form, world, out)
+    }
+
+    /// Goes on with the request that asked a question; `None` if no such question is open.
+    pub(crate) fn resume(
+        &mut self,
+        question: &str,
+        result: Option<&RawValue>,
+        world: World<'_>,
+        out: &mut impl Outbox,
+    ) -> Option<(Ticket, Answered)> {
+        let (ticket, waiting) = self.in_flight.answered(question)?;
+        let AskedRequest { method, params } = waiting.asked?;
+        let request = Request {
+            id: &waiting.id,
+            method: Cow::Borrowed(&method),
+            params: params.as_deref(),
+        };
+        let form = LegacyForm::Answered(result);
+        Some((ticket, self.answer_with(&request, form, world, out)))
+    }
+
+    fn has_room_for_question(&self, request: &Request<'_>) -> bool {
+        let length = request.params.map_or(0, |params| params.get().len());
+        self.initialized.shows_forms
+            && length + request.id.len() <= ASKING_REQUEST
+            && self.in_flight.questions() < QUESTIONS
+    }
+
+    /// Says that the answer to a question is no longer awaited.
+    fn withdraw(&mut self, ticket: Ticket, out: &mut impl Outbox) {
+        self.buffer.clear();
+        json::object(&mut self.buffer, |message| {
+            message.raw("jsonrpc", "\"2.0\"");
+            message.text("method", "notifications/cancelled");
+            message.object("params", |params| {
+                params.text("requestId", &ticket.question_id());
+                params.text("reason", "No answer came in time");
+            });
+        });
+        self.send(out);
+    }
+
+    fn answer_with(
+        &mut self,
+        request: &Request<'_>,
+        form: LegacyForm<'_>,
         world: World<'_>,
         out: &mut impl Outbox,
     ) -> Answered {
         // The buffer is cleared before each use and all other state changes only after the handler
         // returned, so a panic leaves nothing half done.
-        let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, world)));
+        let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, form, world)));
         match answered.unwrap_or(Err(Refusal::Panic)) {
             Ok(WrittenAnswer::Reply) => self.send(out),
             Ok(WrittenAnswer::Opening) => {
@@ -186,6 +292,10 @@ impl Connection {
                 out.message_end();
             }
             Ok(WrittenAnswer::Job(job)) => return Answered::Job(job),
+            Ok(WrittenAnswer::Question(job)) => {
+                self.send(out);
+                return Answered::Question(job);
+            }
             Err(refusal) => {
                 self.refuse(Some(request.id), &refusal, out);
                 return Answered::Refused(refusal);
@@ -197,6 +307,7 @@ impl Connection {
     fn write_answer(
         &mut self,
         request: &Request<'_>,
+        form: LegacyForm<'_>,
         world: World<'_>,
     ) -> Result<WrittenAnswer, Refusal> {
         let ready = dispatch::read(request)?;
@@ -209,27 +320,30 @@ impl Connection {
         begin_result(request.id, &mut self.buffer);
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
-        let client = self.client.as_deref();
-        let outcome = ready.answer(&self.server, world, client, &self.fills_in, &mut result)?;
-        let (mut version, mut shared) = (None, None);
+        let client = &self.initialized;
+        let outcome = ready.answer(
+            &self.server,
+            world,
+            client,
+            &self.fills_in,
+            form,
+            &mut result,
+        )?;
+        let (mut origin, mut shared) = (ResultOrigin::Plain, None);
         let result_type = match outcome {
             CallOutcome::Complete => "complete",
-            CallOutcome::Stored(stored) => {
-                version = Some(stored);
+            CallOutcome::From(found) => {
+                origin = found;
                 "complete"
             }
-            CallOutcome::Shared {
-                part,
-                version: stored,
-            } => {
-                version = stored;
+            CallOutcome::Shared { part, version } => {
+                origin = version.into();
                 shared = Some(part);
                 "complete"
             }
-            CallOutcome::Initialized { client } => {
-                self.client = client;
+            CallOutcome::Initialized(client) => {
+                self.initialized = client;
                 let revisions = world.catalog.revisions_at_start();
-                let revisions = self.server.revisions(revisions);
                 self.subscriptions.initialized(revisions);
                 "complete"
             }
@@ -243,6 +357,7 @@ impl Connection {
                 "complete"
             }
             CallOutcome::InputRequired => "input_required",
+            CallOutcome::Question(question) => return self.ask(request, era, *question),
             CallOutcome::Page(page) => {
                 self.buffer.truncate(page_at);
                 return Ok(WrittenAnswer::Page(page));
@@ -251,24 +366,49 @@ impl Connection {
             CallOutcome::Listen(wish) => {
                 self.buffer.clear();
                 let limit = self.server.limits.subscriptions;
-                let revisions = self.server.revisions(world.catalog.revisions());
+                let revisions = world.catalog.revisions();
                 self.subscriptions
                     .open(request.id, wish, revisions, limit, &mut self.buffer)?;
                 return Ok(WrittenAnswer::Opening);
             }
         };
-        schema::seal(era, &self.server.info, result_type, version, &mut result);
+        schema::seal(era, &self.server.info, result_type, &origin, &mut result);
         result.end();
         self.buffer.push(b'}');
         Ok(shared.map_or(WrittenAnswer::Reply, WrittenAnswer::Shared))
     }
 
     fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<WrittenAnswer, Refusal> {
+        self.check_room()?;
+        Ok(WrittenAnswer::Job(self.in_flight.start(id, era, job)))
+    }
+
+    fn check_room(&self) -> Result<(), Refusal> {
         let limit = self.server.limits.in_flight;
         if self.in_flight.len() >= limit {
             return Err(Refusal::Busy(limit));
         }
-        Ok(WrittenAnswer::Job(self.in_flight.start(id, era, job)))
+        Ok(())
+    }
+
+    /// Writes a question to the client; the request goes on with its answer.
+    fn ask(
+        &mut self,
+        request: &Request<'_>,
+        era: Era,
+        question: Question,
+    ) -> Result<WrittenAnswer, Refusal> {
+        self.check_room()?;
+        let Question { params, job } = question;
+        let job = self.in_flight.ask(request, era, job);
+        self.buffer.clear();
+        json::object(&mut self.buffer, |message| {
+            message.raw("jsonrpc", "\"2.0\"");
+            message.text("id", &job.ticket.question_id());
+            message.text("method", elicitation::METHOD);
+            message.key("params").extend_from_slice(&params);
+        });
+        Ok(WrittenAnswer::Question(job))
     }
 
     /// Handles a notification, which is never answered.
@@ -279,6 +419,12 @@ impl Connection {
             self.subscriptions.cancel(id);
             self.in_flight.cancel(id);
         }
+    }
+
+    fn ask_for_roots(&mut self, out: &mut impl Outbox) {
+        self.buffer.clear();
+        self.roots.write(&mut self.buffer);
+        self.send(out);
     }
 
     fn refuse(&mut self, id: Option<&str>, refusal: &Refusal, out: &mut impl Outbox) {
@@ -315,6 +461,17 @@ pub(crate) enum Answered {
     Listening,
     /// Not yet.
     Job(Job),
+    /// Not yet: with a question to the client.
+    Question(Job),
+}
+
+impl Answered {
+    fn job(self) -> Option<Job> {
+        match self {
+            Self::Job(job) | Self::Question(job) => Some(job),
+            _ => None,
+        }
+    }
 }
 
 /// The content of the buffer after a request was handled.
@@ -329,6 +486,8 @@ enum WrittenAnswer {
     Page(Arc<Vec<u8>>),
     /// Nothing yet.
     Job(Job),
+    /// A whole message, which is a question to the client.
+    Question(Job),
 }
 
 /// Writes an error, without an id if there is none.

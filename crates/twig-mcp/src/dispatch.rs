@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use twig_core::World;
 
-use crate::call::{Call, CallOutcome};
+use crate::call::{Call, CallOutcome, InitializedClient, LegacyForm};
 use crate::completion;
 use crate::cursor::List;
 use crate::envelope::Request;
@@ -90,8 +90,9 @@ impl<'a> ReadyRequest<'a> {
         self,
         server: &'a Server,
         world: World<'a>,
-        client: Option<&'a str>,
+        initialized: &'a InitializedClient,
         fills_in: &'a AtomicBool,
+        form: LegacyForm<'a>,
         result: &mut Object<'_>,
     ) -> Result<CallOutcome, Refusal> {
         self.meta.check_version()?;
@@ -105,8 +106,9 @@ impl<'a> ReadyRequest<'a> {
             world,
             era: self.meta.era(),
             meta: self.meta,
-            client,
+            initialized,
             fills_in,
+            form,
         };
         let (method, fields) = match asked {
             Asked::PromptsGet(params) => return prompts::get(call, params, result),

@@ -23,7 +23,13 @@ pub(crate) enum Incoming<'a> {
         method: Cow<'a, str>,
         params: Option<&'a RawValue>,
     },
-    /// An empty line, or a response to a request that was never sent.
+    /// The answer to a request of the server: its id as written, and its result unless it is an
+    /// error.
+    Response {
+        id: &'a str,
+        result: Option<&'a RawValue>,
+    },
+    /// An empty line, or a response that is malformed.
     Nothing,
 }
 
@@ -68,13 +74,14 @@ pub(crate) fn read<'a>(
     let members: EnvelopeMembers<'_> =
         serde_json::from_str(text).map_err(|error| not_json(&error))?;
     let incoming = members.sort()?;
-    if let Incoming::Request(request) = &incoming
-        && is_deeper(text, limits.json_depth)
-    {
-        let refusal = Refusal::TooDeep(limits.json_depth);
-        return Err(refuse(Some(request.id), refusal));
+    match &incoming {
+        Incoming::Request(request) if is_deeper(text, limits.json_depth) => {
+            let refusal = Refusal::TooDeep(limits.json_depth);
+            Err(refuse(Some(request.id), refusal))
+        }
+        Incoming::Response { .. } if is_deeper(text, limits.json_depth) => Ok(Incoming::Nothing),
+        _ => Ok(incoming),
     }
-    Ok(incoming)
 }
 
 fn refuse(id: Option<&str>, refusal: Refusal) -> RefusedMessage<'_> {
@@ -92,7 +99,8 @@ struct EnvelopeMembers<'a> {
     id: Option<&'a RawValue>,
     method: Option<&'a RawValue>,
     params: Option<&'a RawValue>,
-    is_response: bool,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
     twice: Option<EnvelopeKey>,
 }
 
@@ -102,16 +110,23 @@ enum EnvelopeKey {
     Id,
     Method,
     Params,
-    Response,
+    Result,
+    Error,
     Other,
 }
 
 impl<'a> EnvelopeMembers<'a> {
     fn sort(self) -> Result<Incoming<'a>, RefusedMessage<'a>> {
-        if self.method.is_none() && self.is_response {
+        if self.method.is_none() && (self.result.is_some() || self.error.is_some()) {
             // Two peers that answer each other's answers would never stop, so even a wrong one is
             // ignored.
-            return Ok(Incoming::Nothing);
+            return Ok(match self.id.map(RawValue::get) {
+                Some(id) if self.twice.is_none() => Incoming::Response {
+                    id,
+                    result: self.result,
+                },
+                _ => Incoming::Nothing,
+            });
         }
         let readable = self
             .id
@@ -160,11 +175,8 @@ impl<'de> Deserialize<'de> for EnvelopeMembers<'de> {
                         EnvelopeKey::Id => &mut members.id,
                         EnvelopeKey::Method => &mut members.method,
                         EnvelopeKey::Params => &mut members.params,
-                        EnvelopeKey::Response => {
-                            members.is_response = true;
-                            map.next_value::<IgnoredAny>()?;
-                            continue;
-                        }
+                        EnvelopeKey::Result => &mut members.result,
+                        EnvelopeKey::Error => &mut members.error,
                         EnvelopeKey::Other => {
                             map.next_value::<IgnoredAny>()?;
                             continue;
@@ -197,7 +209,8 @@ impl<'de> Deserialize<'de> for EnvelopeKey {
                     "id" => EnvelopeKey::Id,
                     "method" => EnvelopeKey::Method,
                     "params" => EnvelopeKey::Params,
-                    "result" | "error" => EnvelopeKey::Response,
+                    "result" => EnvelopeKey::Result,
+                    "error" => EnvelopeKey::Error,
                     _ => EnvelopeKey::Other,
                 })
             }

@@ -8,13 +8,16 @@ pub(crate) const MODERN: &str = "2026-07-28";
 /// The newest version that starts with `initialize`.
 pub(crate) const NEWEST_LEGACY: &str = "2025-11-25";
 
+/// The first version of the protocol.
+pub(crate) const FIRST_VERSION: &str = "2024-11-05";
+
 /// Every supported version, newest first.
 pub const SUPPORTED_VERSIONS: [&str; 5] = [
     MODERN,
     NEWEST_LEGACY,
     "2025-06-18",
     "2025-03-26",
-    "2024-11-05",
+    FIRST_VERSION,
 ];
 
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";

@@ -233,6 +233,9 @@ pub(crate) struct RenderPlace {
     prompt: Box<str>,
     /// Its library: the name, and the folder in messages.
     library: (Box<str>, Box<str>),
+    /// Its folder of documents in the project, if it is not in the library's: from that of the
+    /// library, and in messages here and on other machines.
+    beside: Option<(RelativePath, Box<str>)>,
     /// The file, from the folder of the library.
     file: Option<Box<str>>,
     line: Option<u32>,
@@ -248,6 +251,10 @@ impl RenderPlace {
         Self {
             prompt: found.prompt.full_name.clone(),
             library: (library.name.as_str().into(), library.shown_root.clone()),
+            beside: library.documents_beside.clone().map(|folder| {
+                let shown = library.shown_path_of(&folder);
+                (folder, shown.into())
+            }),
             file: file.map(Into::into),
             line: None,
         }
@@ -256,7 +263,7 @@ impl RenderPlace {
     /// The refusal for an error of this prompt. The file and the line are where the mistake is;
     /// mistakes of the caller are in no file.
     pub(crate) fn refusal(mut self, error: RenderError) -> Refusal {
-        let (library, root) = &self.library;
+        let (library, _) = &self.library;
         match &error {
             RenderError::Template {
                 place: Some(place), ..
@@ -269,12 +276,10 @@ impl RenderPlace {
                 });
             }
             RenderError::Body { path: named, .. } => {
-                let file = file_in(named, root).or_else(|| file_in(named, library));
-                self.file = file.or(self.file);
+                self.file = self.named_file(named).or(self.file);
             }
             RenderError::Unavailable(named) => {
-                let file = file_in(named, root).or_else(|| file_in(named, library));
-                self.file = file.or(self.file);
+                self.file = self.named_file(named).or(self.file);
             }
             RenderError::Template { .. }
             | RenderError::MissingDocument { .. }
@@ -283,6 +288,18 @@ impl RenderPlace {
             _ => self.file = None,
         }
         Refusal::Render(error, Some(Box::new(self)))
+    }
+
+    /// The file that a sentence names, from the folder of the library.
+    fn named_file(&self, sentence: &str) -> Option<Box<str>> {
+        let (library, root) = &self.library;
+        let own = file_in(sentence, root).or_else(|| file_in(sentence, library));
+        own.or_else(|| {
+            let (folder, shown) = self.beside.as_ref()?;
+            let here = file_in(sentence, shown);
+            let file = here.or_else(|| file_in(sentence, folder.in_project()?))?;
+            Some(format!("{folder}/{file}").into())
+        })
     }
 
     fn write(&self, data: &mut Object<'_>) {
@@ -315,5 +332,34 @@ fn not_found(noun: &str, name: &str, project: Option<&str>) -> String {
     match project {
         Some(project) => format!("{noun} '{name}' not found in project '{project}'"),
         None => format!("{noun} not found: {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_beside_a_project_is_named_from_the_library_on() {
+        let folder = RelativePath::beside("../docs")
+            .expect("beside")
+            .expect("a path");
+        let place = RenderPlace {
+            prompt: "plan".into(),
+            library: ("shop".into(), "~/shop/.twig".into()),
+            beside: Some((folder, "~/shop/docs".into())),
+            file: Some(MANIFEST.into()),
+            line: None,
+        };
+        for (sentence, file) in [
+            ("~/shop/docs/adr/1.md", Some("../docs/adr/1.md")),
+            // As a client on another machine gets it.
+            ("docs/adr/1.md", Some("../docs/adr/1.md")),
+            ("~/shop/.twig/docs/1.md", Some("docs/1.md")),
+            ("shop/prompts/a.md", Some("prompts/a.md")),
+            ("/elsewhere/docs/1.md", None),
+        ] {
+            assert_eq!(place.named_file(sentence).as_deref(), file, "{sentence}");
+        }
     }
 }

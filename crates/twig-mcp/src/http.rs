@@ -52,6 +52,8 @@ pub struct Exchange<'a> {
     incoming: Incoming<'a>,
     era: Era,
     seat: ConnectionKind<'a>,
+    /// True if the client accepts a stream as the answer.
+    may_stream: bool,
 }
 
 /// How an exchange continues.
@@ -64,6 +66,21 @@ pub enum HttpAnswer {
     /// A stream of messages begins with this one; keep the connection for the others.
     Stream(Vec<u8>),
     /// Run this job and pass its result to [`finish`].
+    Job(Job),
+    /// A stream begins with this question to the client. Its last messages are those of the
+    /// [`ResumedRequest`] with this ticket, or of the job once it is finished as
+    /// [`WorkOutcome::Unanswered`].
+    Question(Vec<u8>, Ticket),
+    /// The message was the answer to a question; this is for its stream.
+    Resumed(Ticket, ResumedRequest),
+}
+
+/// How a request goes on after its client has answered a question.
+#[derive(Debug)]
+pub enum ResumedRequest {
+    /// With its answer.
+    Reply(Reply),
+    /// With a job, as for [`HttpAnswer::Job`].
     Job(Job),
 }
 
@@ -99,11 +116,11 @@ pub fn post<'a>(
             let refusal = Refusal::Parse("the body is empty".to_owned());
             return Err(refuse(header_era, None, &refusal));
         }
-        Incoming::Nothing if header_era == Era::Modern => {
+        Incoming::Nothing | Incoming::Response { .. } if header_era == Era::Modern => {
             let refusal = Refusal::Invalid("Nothing was asked that a client could answer");
             return Err(refuse(header_era, None, &refusal));
         }
-        Incoming::Nothing => Era::Legacy,
+        Incoming::Nothing | Incoming::Response { .. } => Era::Legacy,
     };
     let id = incoming.id();
     let is_initialize = matches!(&incoming, Incoming::Request(r) if r.method == "initialize");
@@ -126,6 +143,7 @@ pub fn post<'a>(
         incoming,
         era,
         seat,
+        may_stream: headers.accept.is_some() && headers.accepts_stream(),
     })
 }
 
@@ -165,11 +183,25 @@ impl<'a> Exchange<'a> {
                 connection.notice(method, *params);
                 return HttpAnswer::Reply(Reply::accepted());
             }
+            Incoming::Response { id, result } => {
+                let mut out = ReplyBody::default();
+                let resumed = connection.resume(id, *result, world, &mut out);
+                return match resumed {
+                    None => HttpAnswer::Reply(Reply::accepted()),
+                    Some((ticket, Answered::Job(job))) => {
+                        HttpAnswer::Resumed(ticket, ResumedRequest::Job(job))
+                    }
+                    Some((ticket, _)) => {
+                        HttpAnswer::Resumed(ticket, ResumedRequest::Reply(out.reply(200)))
+                    }
+                };
+            }
             Incoming::Nothing => return HttpAnswer::Reply(Reply::accepted()),
         };
         let mut out = ReplyBody::default();
-        let status = match connection.answer(request, world, &mut out) {
+        let status = match connection.answer(request, self.may_stream, world, &mut out) {
             Answered::Job(job) => return HttpAnswer::Job(job),
+            Answered::Question(job) => return HttpAnswer::Question(out.bytes, job.ticket),
             Answered::Listening => return HttpAnswer::Stream(out.bytes),
             Answered::Refused(refusal) => refusal.status(self.era),
             Answered::Replied if self.seat == ConnectionKind::New => {

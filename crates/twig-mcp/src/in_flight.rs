@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde_json::value::RawValue;
 use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
 use twig_core::search::{Hit, Query};
@@ -10,15 +11,34 @@ use twig_core::store::{ItemWrite, StoreError, Version, VersionQuery, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, PromptRef, RenderError};
 
+use crate::envelope::Request;
 use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
+use crate::schema::ResultOrigin;
 use crate::server::Server;
 
 /// Identifies one job of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(u64);
+
+/// What the ids of questions begin with.
+const QUESTION: &str = "twig-";
+
+impl Ticket {
+    /// The id of the question that this job asked.
+    pub(crate) fn question_id(self) -> String {
+        format!("{QUESTION}{}", self.0)
+    }
+
+    /// The job that asked a question, by the id of the question as JSON.
+    fn of_question(id: &str) -> Option<Self> {
+        let id = id::decode(id)?;
+        let number = id.strip_prefix(QUESTION)?;
+        number.parse().ok().map(Self)
+    }
+}
 
 /// Work for the transport to run.
 ///
@@ -51,6 +71,9 @@ pub enum Work {
     Search(Query),
     /// Versions of a prompt or resource, from its store.
     Versions(Box<VersionsRequest>),
+    /// A question to the client, which was just sent. Nothing is to be run: the client answers with
+    /// a message, or the job is finished as [`WorkOutcome::Unanswered`] when the time is over.
+    Question,
 }
 
 /// A request for versions.
@@ -84,6 +107,8 @@ pub enum WorkKind {
     Search,
     /// Versions.
     Versions,
+    /// A question to the client.
+    Question,
 }
 
 /// The result of a job.
@@ -99,6 +124,8 @@ pub enum WorkOutcome {
     Search(Result<Vec<Hit>, String>),
     /// Versions.
     Versions(Result<FoundVersions, StoreError>),
+    /// The client did not answer a question in time.
+    Unanswered,
 }
 
 impl Work {
@@ -110,6 +137,7 @@ impl Work {
             Self::Write(_) => WorkKind::Write,
             Self::Search(_) => WorkKind::Search,
             Self::Versions(_) => WorkKind::Versions,
+            Self::Question => WorkKind::Question,
         }
     }
 
@@ -117,7 +145,7 @@ impl Work {
         match self {
             Self::Render(job) => job.held(),
             Self::Function(call) => call.input.len(),
-            Self::Write(_) | Self::Search(_) | Self::Versions(_) => 0,
+            Self::Write(_) | Self::Search(_) | Self::Versions(_) | Self::Question => 0,
         }
     }
 }
@@ -132,6 +160,7 @@ impl WorkKind {
             Self::Write => WorkOutcome::Write(Err(StoreError::Unavailable(sentence))),
             Self::Search => WorkOutcome::Search(Err(sentence)),
             Self::Versions => WorkOutcome::Versions(Err(StoreError::Unavailable(sentence))),
+            Self::Question => WorkOutcome::Unanswered,
         }
     }
 
@@ -167,6 +196,7 @@ pub(crate) struct PendingJob {
     work: Work,
     prompt: Option<Box<str>>,
     held: usize,
+    origin: ResultOrigin,
     finish: FinishJob,
 }
 
@@ -209,7 +239,17 @@ impl PendingJob {
             work,
             prompt: Some(prompt),
             held,
+            origin: ResultOrigin::Plain,
             finish: Box::new(finish),
+        }
+    }
+
+    /// The same job, whose result says which package its prompt comes from.
+    pub(crate) fn with_origin(self, found: PromptRef<'_>) -> Self {
+        let package = found.library.package.clone();
+        Self {
+            origin: package.map_or(ResultOrigin::Plain, ResultOrigin::Packaged),
+            ..self
         }
     }
 
@@ -255,6 +295,13 @@ impl PendingJob {
         })
     }
 
+    /// A question to the client; `unanswered` writes the result if no answer comes.
+    pub(crate) fn question(
+        unanswered: impl FnOnce(&mut Object<'_>) -> Result<(), Refusal> + Send + 'static,
+    ) -> Self {
+        Self::plain(Work::Question, |_, result| unanswered(result))
+    }
+
     fn plain(
         work: Work,
         finish: impl FnOnce(WorkOutcome, &mut Object<'_>) -> Result<(), Refusal> + Send + 'static,
@@ -263,6 +310,7 @@ impl PendingJob {
             work,
             prompt: None,
             held: 0,
+            origin: ResultOrigin::Plain,
             finish: Box::new(|outcome, _, result| finish(outcome, result)),
         }
     }
@@ -280,9 +328,19 @@ pub(crate) struct WaitingRequest {
     pub(crate) id: Box<str>,
     pub(crate) era: Era,
     pub(crate) finish: FinishJob,
-    kind: WorkKind,
+    /// Where the content of the result comes from.
+    pub(crate) origin: ResultOrigin,
+    pub(crate) kind: WorkKind,
     /// True if the client no longer wants the answer; only a write stays in the list.
     is_cancelled: bool,
+    /// The request itself, if the client was asked something: its answer lets the request go on.
+    pub(crate) asked: Option<AskedRequest>,
+}
+
+/// A request that goes on with the answer to a question.
+pub(crate) struct AskedRequest {
+    pub(crate) method: Box<str>,
+    pub(crate) params: Option<Box<RawValue>>,
 }
 
 impl fmt::Debug for WaitingRequest {
@@ -315,14 +373,17 @@ impl InFlight {
             work,
             prompt,
             held,
+            origin,
             finish,
         } = job;
         let waiting = WaitingRequest {
             id: id.into(),
             era,
             finish,
+            origin,
             kind: work.kind(),
             is_cancelled: false,
+            asked: None,
         };
         self.waiting.insert(ticket, waiting);
         Job {
@@ -331,6 +392,32 @@ impl InFlight {
             prompt,
             held,
         }
+    }
+
+    /// The same for a question, whose answer lets the request go on.
+    pub(crate) fn ask(&mut self, request: &Request<'_>, era: Era, job: PendingJob) -> Job {
+        let job = self.start(request.id, era, job);
+        if let Some(waiting) = self.waiting.get_mut(&job.ticket) {
+            waiting.asked = Some(AskedRequest {
+                method: (&*request.method).into(),
+                params: request.params.map(ToOwned::to_owned),
+            });
+        }
+        job
+    }
+
+    /// Questions that have no answer yet.
+    pub(crate) fn questions(&self) -> usize {
+        let kinds = self.waiting.values().map(|waiting| waiting.kind);
+        kinds.filter(|kind| *kind == WorkKind::Question).count()
+    }
+
+    /// Removes the request that asked a question; `None` if no such question is open.
+    pub(crate) fn answered(&mut self, id: &str) -> Option<(Ticket, WaitingRequest)> {
+        let ticket = Ticket::of_question(id)?;
+        let waiting = self.waiting.get(&ticket)?;
+        waiting.asked.as_ref()?;
+        Some((ticket, self.finish(ticket)?))
     }
 
     /// True if an answer is still wanted.

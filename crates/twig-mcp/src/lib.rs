@@ -21,6 +21,8 @@ mod command_clients;
 mod completion;
 // One client's state: messages in, replies and notifications out.
 mod connection;
+// The kinds of content of each protocol version, and texts for the others.
+mod content_kinds;
 // Page cursors, each bound to one snapshot.
 mod cursor;
 // From a method's name to its handler, if its era allows it.
@@ -61,6 +63,8 @@ mod params;
 mod prompts;
 // `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
 mod resources;
+// The folders that a legacy client works in.
+mod roots;
 // Prompts, arguments and documents as JSON, and the end of every result.
 mod schema;
 // What all connections share: identity, limits, list pages.

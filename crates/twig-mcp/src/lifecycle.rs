@@ -1,11 +1,19 @@
 //! How a conversation starts: `initialize` in the legacy era, `server/discover` in the modern one.
 
-use crate::call::{Call, CallOutcome};
+use std::fmt::Write as _;
+
+use serde_json::value::RawValue;
+
+use crate::call::{Call, CallOutcome, InitializedClient};
 use crate::client;
-use crate::era::{MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
+use crate::content_kinds::ContentKinds;
+use crate::elicitation;
+use crate::era::{FIRST_VERSION, MODERN, NEWEST_LEGACY, SUPPORTED_VERSIONS};
 use crate::error::Refusal;
 use crate::json::Object;
 use crate::params::{self, ParamFields};
+use crate::roots;
+use crate::server::Tools;
 
 /// What the server can do. Everything is declared, even lists that are empty, so that later changes
 /// can be announced.
@@ -27,17 +35,40 @@ pub(crate) fn initialize(
     result.text("protocolVersion", version);
     result.raw("capabilities", CAPABILITIES);
     result.raw("serverInfo", &call.server.info);
-    result.maybe("instructions", call.server.instructions.as_deref());
-    Ok(CallOutcome::Initialized {
-        client: client::name(fields.client_info),
-    })
+    result.text("instructions", &instructions(&call.server.tools));
+    Ok(CallOutcome::Initialized(InitializedClient {
+        name: client::name(fields.client_info),
+        kinds: ContentKinds::of(version),
+        shows_forms: elicitation::is_offered(fields.capabilities.map(RawValue::get)),
+        // SDKs of the first version declare roots for every client, and hang if it does not answer.
+        has_roots: version > FIRST_VERSION && roots::is_declared(fields.capabilities),
+    }))
 }
 
 /// `server/discover`: the same answer for every client.
 pub(crate) fn discover(call: &Call<'_>, result: &mut Object<'_>) -> CallOutcome {
     result.texts("supportedVersions", SUPPORTED_VERSIONS);
     result.raw("capabilities", CAPABILITIES);
-    result.maybe("instructions", call.server.instructions.as_deref());
+    result.text("instructions", &instructions(&call.server.tools));
     call.era.keep_discovery(result);
     CallOutcome::Complete
+}
+
+/// What a model should know before it uses the server: how a person calls a prompt, and which tools
+/// find and use one. Some clients show a model nothing else before it looks for tools.
+fn instructions(tools: &Tools) -> String {
+    let trigger = tools.trigger();
+    let mut text = format!(
+        "Twig serves the user's own prompts, skills and documents. If a message contains a word such as `{trigger}name`, perhaps followed by more words, call use_prompt with that name as the command and those words as the input, then follow the text that it returns. To find a prompt or skill that fits a task, call search with the user's own words; list_prompts lists all of them."
+    );
+    if let Some(project) = &tools.project {
+        let what = if tools.writes {
+            "create_prompt, update_prompt and delete_prompt write to"
+        } else {
+            "get_prompt and history read"
+        };
+        // Writing to a `String` cannot fail.
+        let _ = write!(text, " {what} the project `{project}`.");
+    }
+    text
 }

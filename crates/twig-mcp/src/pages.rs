@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use twig_core::{Catalog, Limits, Skill};
+use twig_core::{Catalog, Limits, ListView, PromptRef, ShownPrompts, Skill};
 
 use crate::cursor::{Cursor, List, snapshot_of};
 use crate::era::Era;
 use crate::json;
-use crate::schema;
+use crate::schema::{self, ResultOrigin};
 
 /// Bytes of a result beside its items: its id, which can be long, and its last members.
 const ENVELOPE: usize = 16 * 1024;
@@ -21,6 +21,35 @@ pub(crate) fn page_bytes(limits: &Limits) -> usize {
 
 /// Snapshots that are kept so that a started listing can continue when the catalog changes.
 const SNAPSHOTS: usize = 2;
+
+/// How the names of prompts are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NameForm {
+    /// With letters of any script.
+    Native,
+    /// In ASCII, for clients that replace all other letters.
+    Short,
+}
+
+/// How a list is written for a client.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ListForm {
+    /// The names of prompts.
+    pub(crate) names: NameForm,
+    /// True if each prompt with arguments has a required one, for clients that fill in no others.
+    pub(crate) requires_one: bool,
+    /// The prompts that it shows; the usual ones if `None`.
+    pub(crate) view: Option<ListView>,
+}
+
+impl ListForm {
+    /// The form for most clients.
+    pub(crate) const PLAIN: Self = Self {
+        names: NameForm::Native,
+        requires_one: false,
+        view: None,
+    };
+}
 
 /// The pages of recent snapshots.
 #[derive(Debug)]
@@ -41,10 +70,11 @@ struct PageRoom {
 #[derive(Debug)]
 struct Snapshot {
     catalog: Arc<Catalog>,
-    /// By list, era and offset.
-    pages: BTreeMap<(List, Era, usize), Arc<Vec<u8>>>,
-    /// The results of the tool `list_prompts`, by era.
-    commands: BTreeMap<Era, Arc<Vec<u8>>>,
+    /// By list, its form, era and offset.
+    pages: BTreeMap<(List, ListForm, Era, usize), Arc<Vec<u8>>>,
+    /// The prompts of lists that are not the usual one. There are no more of them than the
+    /// configuration and the table of clients have differences.
+    views: BTreeMap<ListView, Arc<ShownPrompts>>,
     /// True if a client may ask for the next page.
     gave_cursor: bool,
 }
@@ -68,10 +98,12 @@ impl Pages {
         info: &str,
         catalog: &Arc<Catalog>,
         era: Era,
-        list: List,
+        list: (List, ListForm),
     ) -> Arc<Vec<u8>> {
         let room = self.room;
-        self.snapshot(catalog).page(info, era, list, 0, room)
+        let snapshot = self.snapshot(catalog);
+        let shown = snapshot.shown(list.1.view.as_ref());
+        snapshot.page(info, era, (list, shown), 0, room)
     }
 
     /// The page at a cursor; `None` if the cursor is invalid.
@@ -80,14 +112,17 @@ impl Pages {
         info: &str,
         catalog: &Arc<Catalog>,
         era: Era,
-        cursor: Cursor,
+        (cursor, form): (Cursor, ListForm),
     ) -> Option<Arc<Vec<u8>>> {
         let room = self.room;
         let offset = cursor.offset as usize;
         let is_meant = |of: &Catalog| snapshot_of(of.fingerprint()) == cursor.snapshot;
         let snapshot = self.meant(catalog, is_meant)?;
-        let is_start = cursor.list.is_start(&snapshot.catalog, offset, room);
-        is_start.then(|| snapshot.page(info, era, cursor.list, offset, room))
+        let shown = snapshot.shown(form.view.as_ref());
+        let items = ListItems::new(&snapshot.catalog, shown.as_deref());
+        let is_start = cursor.list.is_start(items, offset, room);
+        let list = (cursor.list, form);
+        is_start.then(|| snapshot.page(info, era, (list, shown), offset, room))
     }
 
     /// The catalog, recent or current, that a cursor was made from.
@@ -120,17 +155,6 @@ impl Pages {
         Some(self.snapshot(&catalog))
     }
 
-    /// The result of the tool `list_prompts`, as JSON.
-    pub(crate) fn commands(
-        &mut self,
-        catalog: &Arc<Catalog>,
-        era: Era,
-        write: impl FnOnce() -> Vec<u8>,
-    ) -> Arc<Vec<u8>> {
-        let commands = self.snapshot(catalog).commands.entry(era);
-        Arc::clone(commands.or_insert_with(|| Arc::new(write())))
-    }
-
     fn snapshot(&mut self, catalog: &Arc<Catalog>) -> &mut Snapshot {
         let known = self
             .snapshots
@@ -145,7 +169,7 @@ impl Pages {
             self.snapshots.push_back(Snapshot {
                 catalog: Arc::clone(catalog),
                 pages: BTreeMap::new(),
-                commands: BTreeMap::new(),
+                views: BTreeMap::new(),
                 gave_cursor: false,
             });
             self.snapshots.len() - 1
@@ -155,28 +179,63 @@ impl Pages {
 }
 
 impl Snapshot {
+    /// The prompts of a view; `None` for the usual ones.
+    fn shown(&mut self, view: Option<&ListView>) -> Option<Arc<ShownPrompts>> {
+        let view = view?;
+        if let Some(known) = self.views.get(view) {
+            return Some(Arc::clone(known));
+        }
+        let shown = Arc::new(self.catalog.prompts_in(view));
+        self.views.insert(view.clone(), Arc::clone(&shown));
+        Some(shown)
+    }
+
     fn page(
         &mut self,
         info: &str,
         era: Era,
-        list: List,
+        ((list, form), shown): ((List, ListForm), Option<Arc<ShownPrompts>>),
         offset: usize,
         room: PageRoom,
     ) -> Arc<Vec<u8>> {
-        let page = self.pages.entry((list, era, offset));
+        let page = self.pages.entry((list, form.clone(), era, offset));
         let page = page.or_insert_with(|| {
-            let end = list.end(&self.catalog, offset, room);
-            self.gave_cursor |= end < list.len(&self.catalog);
-            write(info, &self.catalog, era, list, offset..end)
+            let items = ListItems::new(&self.catalog, shown.as_deref());
+            let end = list.end(items, offset, room);
+            self.gave_cursor |= end < list.len(items);
+            write(info, items, era, (list, &form), offset..end)
         });
         Arc::clone(page)
     }
 }
 
+/// What lists are made of.
+#[derive(Clone, Copy)]
+struct ListItems<'c> {
+    catalog: &'c Catalog,
+    /// The prompts, if they are not the usual ones.
+    shown: Option<&'c ShownPrompts>,
+}
+
+impl<'c> ListItems<'c> {
+    fn new(catalog: &'c Catalog, shown: Option<&'c ShownPrompts>) -> Self {
+        Self { catalog, shown }
+    }
+
+    fn prompts(self, range: Range<usize>) -> Vec<PromptRef<'c>> {
+        let (offset, count) = (range.start, range.len());
+        match self.shown {
+            Some(shown) => self.catalog.shown_of(shown, offset).take(count).collect(),
+            None => self.catalog.shown_prompts(offset).take(count).collect(),
+        }
+    }
+}
+
 impl List {
-    fn len(self, catalog: &Catalog) -> usize {
+    fn len(self, items: ListItems<'_>) -> usize {
+        let catalog = items.catalog;
         match self {
-            Self::Prompts => catalog.len(),
+            Self::Prompts => items.shown.map_or(catalog.shown_len(), ShownPrompts::len),
             Self::Documents => catalog.document_count(),
             Self::Templates => catalog.templates().count(),
             Self::Skills => catalog.skill_count(),
@@ -184,23 +243,23 @@ impl List {
     }
 
     /// The end of the page that starts at an offset.
-    fn end(self, catalog: &Catalog, offset: usize, room: PageRoom) -> usize {
-        let end = offset.saturating_add(room.items).min(self.len(catalog));
+    fn end(self, items: ListItems<'_>, offset: usize, room: PageRoom) -> usize {
+        let end = offset.saturating_add(room.items).min(self.len(items));
         match self {
-            Self::Skills => fitting_skills(catalog, offset..end, room.bytes),
+            Self::Skills => fitting_skills(items.catalog, offset..end, room.bytes),
             _ => end,
         }
     }
 
     /// True if a page other than the first starts there: no cursor has another offset.
-    fn is_start(self, catalog: &Catalog, offset: usize, room: PageRoom) -> bool {
-        let is_within = offset > 0 && offset < self.len(catalog);
+    fn is_start(self, items: ListItems<'_>, offset: usize, room: PageRoom) -> bool {
+        let is_within = offset > 0 && offset < self.len(items);
         is_within
             && match self {
                 Self::Skills => {
                     let mut start = 0;
                     while start < offset {
-                        start = self.end(catalog, start, room);
+                        start = self.end(items, start, room);
                     }
                     start == offset
                 }
@@ -218,16 +277,31 @@ impl List {
     }
 }
 
-fn write(info: &str, catalog: &Catalog, era: Era, list: List, range: Range<usize>) -> Arc<Vec<u8>> {
+fn write(
+    info: &str,
+    items: ListItems<'_>,
+    era: Era,
+    (list, form): (List, &ListForm),
+    range: Range<usize>,
+) -> Arc<Vec<u8>> {
+    let catalog = items.catalog;
     let (offset, count) = (range.start, range.len());
     // A list that outgrows its buffer is copied each time; unused capacity takes no memory.
     let mut page = Vec::with_capacity(count * list.item());
     json::object(&mut page, |result| {
         match list {
             List::Prompts => {
-                let prompts = catalog.prompts(offset).take(count);
+                let prompts = items.prompts(range.clone());
                 result.list("prompts", prompts, |buffer, found| {
-                    json::object(buffer, |item| schema::prompt(found, item));
+                    let short = match form.names {
+                        NameForm::Native => None,
+                        NameForm::Short => found.prompt.short_full_name(),
+                    };
+                    let first = schema::first_optional(&found.prompt.arguments);
+                    let required = first.filter(|_| form.requires_one);
+                    json::object(buffer, |item| {
+                        schema::prompt(found, short.as_deref(), required, item);
+                    });
                 });
             }
             List::Documents => {
@@ -249,13 +323,13 @@ fn write(info: &str, catalog: &Catalog, era: Era, list: List, range: Range<usize
                 });
             }
         }
-        if range.end < list.len(catalog)
+        if range.end < list.len(items)
             && let Some(cursor) = Cursor::new(catalog.fingerprint(), list, range.end)
         {
             result.text("nextCursor", &cursor.to_string());
         }
         era.keep_list(result);
-        schema::seal(era, info, "complete", None, result);
+        schema::seal(era, info, "complete", &ResultOrigin::Plain, result);
     });
     Arc::new(page)
 }

@@ -46,6 +46,8 @@ pub(crate) struct ParamFields<'a> {
     #[serde(borrow, default)]
     pub(crate) cursor: Option<&'a RawValue>,
     #[serde(borrow, default)]
+    pub(crate) input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default)]
     pub(crate) level: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub(crate) name: Option<&'a RawValue>,

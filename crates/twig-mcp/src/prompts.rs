@@ -12,13 +12,12 @@ use twig_core::{Catalog, Lookup, PromptRef, Rendering, World};
 
 use crate::call::{Call, CallOutcome};
 use crate::command_clients::{self, CommandGuard};
-use crate::elicitation::{self, Response};
-use crate::era::Era;
+use crate::elicitation;
 use crate::error::{Refusal, RenderPlace};
 use crate::in_flight::{PendingJob, Work};
 use crate::json::{self, Object};
 use crate::params::{self, GetParams};
-use crate::schema;
+use crate::schema::{self, ResultOrigin};
 
 /// One prompt, rendered.
 pub(crate) fn get(
@@ -33,23 +32,9 @@ pub(crate) fn get(
         Some(arguments) => arguments.into_pairs(limits)?,
         None => Vec::new(),
     };
-    let response = match call.era {
-        Era::Legacy => Response::None,
-        Era::Modern => elicitation::read(params.input_responses, limits)?,
-    };
-    let mut may_ask = true;
-    match response {
-        Response::None => {}
-        Response::Refused => may_ask = false,
-        Response::Accepted(answers) => {
-            // The form asked only for missing values: given values stay as they are.
-            for (name, value) in answers {
-                if given.iter().all(|(known, _)| *known != name) {
-                    given.push((name, value));
-                }
-            }
-        }
-    }
+    let form = elicitation::values(call, params.input_responses)?;
+    let may_ask = form.may_ask;
+    form.add_to(&mut given);
     if tracing::enabled!(Level::DEBUG) {
         let dropped: Vec<String> = render::unknown(&found.prompt.arguments, &given)
             .into_iter()
@@ -74,34 +59,35 @@ fn answer(
     let audience = Audience {
         checked: CommandGuard::checked(guard.as_ref()),
         is_remote: call.server.is_remote,
+        line: None,
     };
+    let kinds = call.content_kinds();
     let (work, rest) = match render::render_for(audience, call.world, found, &given) {
         Ok(Rendering::Done(mut rendered)) => {
+            kinds.fit(&mut rendered);
             if let Some(guard) = guard {
                 guard.messages(&mut rendered);
             }
             messages(found.prompt.description.as_deref(), &rendered, result);
-            return Ok(
-                schema::stored_prompt(found).map_or(CallOutcome::Complete, CallOutcome::Stored)
-            );
+            return Ok(CallOutcome::From(ResultOrigin::of_prompt(found)));
         }
         Ok(Rendering::Computed(ComputedRender { job, rest })) => (Work::Render(job), Some(rest)),
         Ok(Rendering::Function(function)) => (Work::Function(function), None),
         Err(error) => {
-            if let Some(missing) = error.missing_arguments()
-                && may_ask
-                && call.era == Era::Modern
-                && elicitation::is_offered(call.meta.capabilities())
-            {
-                elicitation::ask(&found.prompt.full_name, missing, result);
-                return Ok(CallOutcome::InputRequired);
-            }
+            let missing = error.missing_arguments().filter(|_| may_ask);
+            let missing = missing.map(<[_]>::to_vec);
             let error = command_clients::error(guard.as_ref(), error);
             let libraries = call.world.catalog.libraries();
-            let error = call
-                .server
-                .report(&found.prompt.full_name, libraries, error);
-            return Err(RenderPlace::new(found).refusal(error));
+            let name = &found.prompt.full_name;
+            let error = call.server.report(name, libraries, error);
+            let refusal = RenderPlace::new(found).refusal(error);
+            return match missing {
+                Some(missing) => {
+                    let unanswered = |_: &mut Object<'_>| Err(refusal);
+                    Ok(elicitation::ask(call, name, &missing, unanswered, result))
+                }
+                None => Err(refusal),
+            };
         }
     };
     let (name, library) = (found.prompt.full_name.clone(), Arc::clone(found.library));
@@ -112,6 +98,7 @@ fn answer(
             let error = command_clients::error(guard.as_ref(), error);
             place.refusal(server.report(&name, [&library], error))
         })?;
+        kinds.fit(&mut finished.messages);
         if let Some(guard) = guard {
             guard.messages(&mut finished.messages);
         }
@@ -119,6 +106,7 @@ fn answer(
         messages(description.as_deref(), &finished.messages, result);
         Ok(())
     });
+    let job = job.with_origin(found);
     Ok(CallOutcome::Job(Box::new(job)))
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn read(
     let version = schema::stored_document(found);
     Ok(match part {
         Some(part) => CallOutcome::Shared { part, version },
-        None => version.map_or(CallOutcome::Complete, CallOutcome::Stored),
+        None => CallOutcome::From(version.into()),
     })
 }
 

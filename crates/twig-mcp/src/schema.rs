@@ -1,9 +1,13 @@
 //! Prompts, their arguments and documents as clients see them: list items, JSON Schemas, forms.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use twig_core::document::rfc3339;
-use twig_core::{Argument, Child, Contents, DocumentRef, PromptRef, Skill, SkillFile, TemplateRef};
+use twig_core::{
+    Argument, Child, Contents, Document, DocumentRef, LibraryPackage, PromptRef, Skill, SkillFile,
+    TemplateRef,
+};
 
 use crate::era::{Era, SERVER_INFO_KEY};
 use crate::json::{self, Object};
@@ -13,6 +17,49 @@ pub(crate) const RUNS_KEY: &str = "twig/runs";
 
 /// The key of the version of a project's prompt or resource.
 pub(crate) const STORED_KEY: &str = "twig/version";
+
+/// The key of the package that a prompt comes from.
+const PACKAGE_KEY: &str = "twig/package";
+
+/// Where the content of a result comes from, as far as its metadata says so.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum ResultOrigin {
+    /// Nothing to say.
+    #[default]
+    Plain,
+    /// This version of a project's prompt or resource.
+    Stored(u64),
+    /// A package.
+    Packaged(Arc<LibraryPackage>),
+}
+
+impl ResultOrigin {
+    /// The origin of a prompt.
+    pub(crate) fn of_prompt(found: PromptRef<'_>) -> Self {
+        match (stored_prompt(found), &found.library.package) {
+            (Some(version), _) => Self::Stored(version),
+            (None, Some(package)) => Self::Packaged(Arc::clone(package)),
+            (None, None) => Self::Plain,
+        }
+    }
+}
+
+impl From<Option<u64>> for ResultOrigin {
+    fn from(version: Option<u64>) -> Self {
+        version.map_or(Self::Plain, Self::Stored)
+    }
+}
+
+/// Writes which package something comes from: its name, its source and its version. A source on this
+/// machine is a path, which is left out.
+pub(crate) fn package(key: &'static str, package: &LibraryPackage, item: &mut Object<'_>) {
+    item.object(key, |item| {
+        item.text("name", package.name.as_str());
+        let is_local = package.source.starts_with("git+file:");
+        item.maybe("source", Some(&*package.source).filter(|_| !is_local));
+        item.text("version", &package.version());
+    });
+}
 
 /// The version of a project's prompt; `None` for all others.
 pub(crate) fn stored_prompt(found: PromptRef<'_>) -> Option<u64> {
@@ -28,12 +75,7 @@ pub(crate) fn stored_document(found: DocumentRef<'_>) -> Option<u64> {
 /// Writes the members of an item of `resources/list`.
 pub(crate) fn document(found: DocumentRef<'_>, item: &mut Object<'_>) {
     let document = found.document;
-    item.text("uri", &document.uri);
-    item.text("name", &document.name);
-    item.maybe("title", document.title.as_deref());
-    item.maybe("description", document.description.as_deref());
-    item.text("mimeType", &document.mime);
-    item.number("size", document.size);
+    about_document(document, item);
     if let Some(modified) = document.modified.and_then(rfc3339) {
         item.object("annotations", |annotations| {
             annotations.text("lastModified", &modified);
@@ -42,6 +84,16 @@ pub(crate) fn document(found: DocumentRef<'_>, item: &mut Object<'_>) {
     if let Some(version) = stored_document(found) {
         item.object("_meta", |meta| meta.number(STORED_KEY, version));
     }
+}
+
+/// Writes what every list says about a document.
+pub(crate) fn about_document(document: &Document, item: &mut Object<'_>) {
+    item.text("uri", &document.uri);
+    item.text("name", &document.name);
+    item.maybe("title", document.title.as_deref());
+    item.maybe("description", document.description.as_deref());
+    item.text("mimeType", &document.mime);
+    item.number("size", document.size);
 }
 
 /// The MIME type of a folder.
@@ -81,16 +133,23 @@ pub(crate) fn template(found: TemplateRef<'_>, item: &mut Object<'_>) {
     }
 }
 
-/// Writes the members of an item of `prompts/list`.
-pub(crate) fn prompt(found: PromptRef<'_>, item: &mut Object<'_>) {
+/// Writes the members of an item of `prompts/list`; people read the title beside a short name.
+/// `required` is listed as a required argument, although it is not.
+pub(crate) fn prompt(
+    found: PromptRef<'_>,
+    short_name: Option<&str>,
+    required: Option<&Argument>,
+    item: &mut Object<'_>,
+) {
     let prompt = found.prompt;
-    item.text("name", &prompt.full_name);
-    item.maybe("title", prompt.title.as_deref());
+    item.text("name", short_name.unwrap_or(&prompt.full_name));
+    let own_name = short_name.map(|_| prompt.name.as_str());
+    item.maybe("title", prompt.title.as_deref().or(own_name));
     item.maybe("description", prompt.description.as_deref());
-    arguments(&prompt.arguments, item);
+    arguments(&prompt.arguments, required, item);
     item.object("inputSchema", |schema| {
         schema.text("type", "object");
-        properties(&prompt.arguments, schema, |argument, property| {
+        properties(&prompt.arguments, required, schema, |argument, property| {
             property.maybe("default", argument.default.as_deref());
             if !argument.choices.is_empty() {
                 property.texts("enum", &argument.choices);
@@ -113,12 +172,12 @@ pub(crate) fn prompt(found: PromptRef<'_>, item: &mut Object<'_>) {
 }
 
 /// Writes the member that lists a prompt's arguments.
-pub(crate) fn arguments(arguments: &[Argument], item: &mut Object<'_>) {
+fn arguments(arguments: &[Argument], required: Option<&Argument>, item: &mut Object<'_>) {
     item.list("arguments", arguments, |buffer, argument| {
         json::object(buffer, |entry| {
             entry.text("name", &argument.name);
             entry.maybe("description", argument.description.as_deref());
-            entry.flag("required", is_required(argument));
+            entry.flag("required", is_listed_as_required(argument, required));
         });
     });
 }
@@ -128,7 +187,7 @@ pub(crate) fn arguments(arguments: &[Argument], item: &mut Object<'_>) {
 /// Forms support less than JSON Schema: no pattern, and no length beside choices.
 pub(crate) fn form(arguments: &[Argument], schema: &mut Object<'_>) {
     schema.text("type", "object");
-    properties(arguments, schema, |argument, property| {
+    properties(arguments, None, schema, |argument, property| {
         property.maybe("default", argument.default.as_deref());
         if !argument.choices.is_empty() {
             property.texts("enum", &argument.choices);
@@ -143,8 +202,19 @@ pub(crate) fn is_required(argument: &Argument) -> bool {
     argument.required && argument.default.is_none()
 }
 
+/// The first argument, if none is required.
+pub(crate) fn first_optional(arguments: &[Argument]) -> Option<&Argument> {
+    let first = arguments.first()?;
+    (!arguments.iter().any(is_required)).then_some(first)
+}
+
+fn is_listed_as_required(argument: &Argument, required: Option<&Argument>) -> bool {
+    is_required(argument) || required.is_some_and(|it| it.name == argument.name)
+}
+
 fn properties(
     arguments: &[Argument],
+    also_required: Option<&Argument>,
     schema: &mut Object<'_>,
     mut rest: impl FnMut(&Argument, &mut Object<'_>),
 ) {
@@ -157,7 +227,9 @@ fn properties(
             });
         }
     });
-    let mut required = arguments.iter().filter(|a| is_required(a)).peekable();
+    let required = arguments.iter();
+    let required = required.filter(|it| is_listed_as_required(it, also_required));
+    let mut required = required.peekable();
     if required.peek().is_some() {
         schema.texts("required", required.map(|argument| &*argument.name));
     }
@@ -208,21 +280,24 @@ fn digest(file: &SkillFile) -> String {
 
 /// Writes what every result of an era ends with.
 ///
-/// Stored content comes with its version, for a client that wants to change exactly that version.
+/// Stored content comes with its version, for a client that wants to change exactly that version;
+/// a package's with the package.
 pub(crate) fn seal(
     era: Era,
     info: &str,
     result_type: &str,
-    version: Option<u64>,
+    origin: &ResultOrigin,
     result: &mut Object<'_>,
 ) {
     if era == Era::Modern {
         result.text("resultType", result_type);
     }
-    if era == Era::Modern || version.is_some() {
+    if era == Era::Modern || !matches!(origin, ResultOrigin::Plain) {
         result.object("_meta", |meta| {
-            if let Some(version) = version {
-                meta.number(STORED_KEY, version);
+            match origin {
+                ResultOrigin::Plain => {}
+                ResultOrigin::Stored(version) => meta.number(STORED_KEY, *version),
+                ResultOrigin::Packaged(it) => package(PACKAGE_KEY, it, meta),
             }
             if era == Era::Modern {
                 meta.raw(SERVER_INFO_KEY, info);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::remote::without_folders;
 use twig_core::store::StoreName;
-use twig_core::{Library, Limits, RenderError, Revisions};
+use twig_core::{Library, Limits, RenderError};
 
 use crate::json;
 use crate::long_documents::LongDocuments;
@@ -21,8 +21,6 @@ pub struct ServerIdentity {
     pub title: String,
     /// Its version.
     pub version: String,
-    /// What a model should know before it uses the server.
-    pub instructions: Option<String>,
 }
 
 /// Which tools there are, and how they are described to models.
@@ -34,6 +32,16 @@ pub struct Tools {
     pub writes: bool,
     /// The prefix of a prompt's name in a message that invokes it; `:` if this is empty.
     pub trigger: String,
+}
+
+impl Tools {
+    /// The prefix of a prompt's name in a message that invokes it.
+    pub(crate) fn trigger(&self) -> &str {
+        match &*self.trigger {
+            "" => ":",
+            trigger => trigger,
+        }
+    }
 }
 
 impl Default for Tools {
@@ -55,7 +63,6 @@ pub struct Server {
     pub(crate) command_clients: Vec<String>,
     /// Whether clients may be on other machines.
     pub(crate) is_remote: bool,
-    pub(crate) instructions: Option<String>,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
@@ -70,7 +77,7 @@ const TOLD: usize = 256;
 
 impl Server {
     /// A server before its first answer.
-    pub fn new(identity: ServerIdentity, limits: Limits, tools: Tools) -> Self {
+    pub fn new(identity: &ServerIdentity, limits: Limits, tools: Tools) -> Self {
         let mut info = Vec::new();
         json::object(&mut info, |info| {
             info.text("name", &identity.name);
@@ -85,7 +92,6 @@ impl Server {
             tools,
             command_clients: Vec::new(),
             is_remote: false,
-            instructions: identity.instructions,
             info: String::from_utf8_lossy(&info).into(),
         }
     }
@@ -154,15 +160,6 @@ impl Server {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.len() < TOLD && told.insert((prompt.to_owned(), what))
     }
-
-    /// The counters of a catalog that clients are notified from: without a project, the tools never
-    /// change.
-    pub(crate) fn revisions(&self, mut revisions: Revisions) -> Revisions {
-        if self.tools.project.is_none() {
-            revisions.tools = 0;
-        }
-        revisions
-    }
 }
 
 #[cfg(test)]
@@ -175,9 +172,8 @@ mod tests {
             name: String::new(),
             title: String::new(),
             version: String::new(),
-            instructions: None,
         };
-        let server = Server::new(identity, Limits::default(), Tools::default());
+        let server = Server::new(&identity, Limits::default(), Tools::default());
         let failed = |at: usize| RenderError::Function(format!("failed: {at}"));
         let news = (0..2 * TOLD).filter(|at| server.is_news("f:fails", &failed(*at)));
         assert_eq!(news.count(), 1);

@@ -8,6 +8,8 @@ mod content_part;
 mod expand;
 mod given;
 mod input;
+mod list_page;
+mod plain_content;
 mod read_resource;
 mod reply;
 mod resource_list;
@@ -24,6 +26,7 @@ use self::given::ToolArguments;
 use self::table::TOOLS;
 use self::tool::{Does, Tool, Verb};
 use crate::call::{Call, CallOutcome};
+use crate::elicitation;
 use crate::error::Refusal;
 use crate::json::{self, Object};
 use crate::params::{self, ParamFields};
@@ -41,9 +44,10 @@ pub(crate) fn list(
         params::text(fields.cursor, "cursor")?;
         return Err(Refusal::Cursor);
     }
-    let trigger = trigger(call);
+    let trigger = call.server.tools.trigger();
+    let has_many = call.world.catalog.has_many_prompts();
     result.list("tools", offered(call), |buffer, tool| {
-        json::object(buffer, |item| tool.write(trigger, item));
+        json::object(buffer, |item| tool.write(trigger, has_many, item));
     });
     call.era.keep_list(result);
     Ok(CallOutcome::Complete)
@@ -61,10 +65,16 @@ pub(crate) fn call(
     let has_project = call.server.tools.project.is_some();
     let found = found.filter(|tool| tool.is_offered(call.server.tools.writes, has_project));
     let tool = found.ok_or_else(|| unknown(call, &name))?;
+    let form_values = match tool.does {
+        Does::ExpandPrompt(_) => Some(elicitation::values(call, fields.input_responses)?),
+        _ => None,
+    };
     let answer = given::read(fields.arguments, tool).and_then(|given| match tool.does {
-        Does::ListPrompts => Ok(commands::call(call)),
-        Does::ExpandPrompt => expand::call(call, &given, result),
-        Does::Search => search::call(&given),
+        Does::ListPrompts => commands::call(call, &given, result),
+        Does::ExpandPrompt(form) => {
+            expand::call(call, &given, form, form_values.unwrap_or_default(), result)
+        }
+        Does::Search => search::call(call, &given),
         Does::Write(kind, verb) => write::call(call, kind, verb, &given),
         Does::ReadResource => read_resource::call(call, &given, result),
         Does::ListResources => resource_list::call(call, &given, result),
@@ -121,13 +131,5 @@ fn unknown(call: &Call<'_>, name: &str) -> Refusal {
         suggestions: suggest::near(name, offered(call).map(|tool| tool.name)),
         hint,
         name: name.to_owned(),
-    }
-}
-
-/// The prefix of a prompt's name in a message that invokes it.
-fn trigger<'a>(call: &Call<'a>) -> &'a str {
-    match &*call.server.tools.trigger {
-        "" => ":",
-        trigger => trigger,
     }
 }

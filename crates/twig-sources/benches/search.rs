@@ -101,6 +101,7 @@ impl Shelf {
             text: text.to_owned(),
             scope: SearchScope::All,
             limit: 20,
+            enough: 20,
         };
         let catalog = self.live.snapshot();
         let hits = self.index.search(&catalog, &self.live, &query);

@@ -3,9 +3,10 @@
 
 use std::cell::RefCell;
 use std::fs::Metadata;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sha2::{Digest as _, Sha256};
 use twig_core::parse::library::source_of;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Library, NotAFile, Prompt, RelativePath, Stamp, StoredVersion,
@@ -13,8 +14,8 @@ use twig_core::{
 
 use crate::library_set::ScanScope;
 use crate::live::LiveCatalog;
-use crate::reader::{SavePatience, read_bytes, read_text};
-use crate::root::body_error;
+use crate::reader::{ReadFile, SavePatience, read_bytes, read_opened, read_text};
+use crate::root::{Root, body_error};
 use crate::stamp::FileStamp;
 
 impl LiveCatalog {
@@ -38,12 +39,31 @@ impl LiveCatalog {
     }
 }
 
+impl LiveCatalog {
+    /// Refuses a file of a package that is not as it was fetched.
+    fn check_package(
+        &self,
+        library: &Library,
+        path: &RelativePath,
+        digest: impl FnOnce() -> [u8; 32],
+    ) -> Result<(), BodyError> {
+        let Some(package) = &library.package else {
+            return Ok(());
+        };
+        let packages = self.settings().packages.as_deref();
+        let files = self.lists().of(packages, package);
+        files.check_digest(path.as_str(), &digest())
+    }
+}
+
 impl Bodies for LiveCatalog {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         let limit = self.settings().limits.library_file();
         let read = self.ask(library, path, move |root, path| {
             read_text(root, path, limit, SavePatience::BODY)
         })?;
+        let digest = || ReadFile::digest_of(&read.text, read.has_mark);
+        self.check_package(library, path, digest)?;
         Ok(Body {
             text: read.text,
             has_mark: read.has_mark,
@@ -57,9 +77,21 @@ impl Bodies for LiveCatalog {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
+        let beside = library.documents_beside.clone();
+        let beside = beside.map(|folder| (PathBuf::from(library.path_of(&folder)), folder));
         let read = self.ask(library, path, move |root, path| {
-            read_bytes(root, path, limit, SavePatience::BODY)
+            let found = beside
+                .as_ref()
+                .and_then(|(at, folder)| Some((at, below(folder, path)?)));
+            match found {
+                Some((at, (folder, path))) => {
+                    let open = || Root::beside(root, folder);
+                    read_opened(at, path, limit, SavePatience::BODY, open)
+                }
+                None => read_bytes(root, path, limit, SavePatience::BODY),
+            }
         })?;
+        self.check_package(library, path, || Sha256::digest(&read.bytes).into())?;
         Ok(Blob {
             bytes: read.bytes,
             stamp: stamp_of(&read.stamp),
@@ -105,6 +137,12 @@ impl Bodies for LiveCatalog {
     fn renew(&self, library: &Library) {
         self.check(ScanScope::Library(Path::new(&*library.root)));
     }
+}
+
+/// The folder of documents outside a project's own, and the path in it of one of its files.
+fn below<'p>(folder: &'p RelativePath, path: &'p str) -> Option<(&'p str, &'p str)> {
+    let path = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;
+    Some((folder.in_project()?, path))
 }
 
 /// The `stat` of a library's file.

@@ -1,11 +1,13 @@
 //! A folder that is taken for a library, before anything in it is read.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use twig_clients::format::Options;
-use twig_core::{LibraryKind, LibraryName};
+use twig_core::{LibraryKind, LibraryName, LibraryPackage, ListingRules};
 
 use crate::detect::DetectedLibrary;
+use crate::reader::ReadFile;
 use crate::stamp::SeenStamp;
 
 /// A folder that is a library.
@@ -17,9 +19,17 @@ pub(crate) struct Candidate {
     pub(crate) is_project: bool,
     /// What was seen of its manifest, if it has one.
     pub(crate) manifest: SeenStamp,
+    /// The configuration of a project's own folder, if it was read already.
+    pub(crate) config: Option<Arc<ReadFile>>,
     /// What it is called; by its folder where this is `None`.
     pub(crate) name: Option<LibraryName>,
     pub(crate) options: Options,
+    /// The package that it is part of.
+    pub(crate) package: Option<Arc<LibraryPackage>>,
+    /// What lists show of it, as its repository says.
+    pub(crate) listing: Arc<ListingRules>,
+    /// The clients that load its files themselves here.
+    pub(crate) loaded_by: Vec<&'static str>,
     /// Folders in it that are libraries themselves.
     pub(crate) inner: Vec<PathBuf>,
     /// Whether its file system does not answer: it stays as it was last read.
@@ -33,8 +43,12 @@ impl Candidate {
             kind,
             is_project: false,
             manifest: SeenStamp::never(),
+            config: None,
             name: None,
             options: Options::default(),
+            package: None,
+            listing: Arc::default(),
+            loaded_by: Vec::new(),
             inner: Vec::new(),
             is_away: false,
         }

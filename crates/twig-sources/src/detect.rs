@@ -2,13 +2,18 @@
 
 mod layout;
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{PromptFolder, prompt_folders};
 use twig_core::LibraryKind;
 use twig_core::parse::functions::{LIST, SCRIPT};
+use twig_core::parse::library::MANIFEST;
 
 pub(crate) use self::layout::FolderLayout;
+use crate::client_folder::{MANY_ENTRIES, at};
 use crate::library_files::is_definition;
 use crate::listing::{Listing, is_leftover};
 use crate::root::Root;
@@ -44,28 +49,41 @@ impl DetectedLibrary {
     }
 }
 
-/// The well-known folder at a path, detected by the path's end.
-pub(crate) fn at(path: &Path) -> Option<&'static PromptFolder> {
-    prompt_folders().find(|known| path.ends_with(known.path))
-}
-
-/// The project folder, or the home, of a library's folder.
-pub(crate) fn project_of(root: &Path) -> Option<&Path> {
-    let parts = at(root).map_or(1, |known| known.path.split('/').count());
-    root.ancestors().nth(parts)
-}
-
 /// The well-known folders of a project or home; one that cannot be examined counts if `was` says
 /// that it existed.
 pub(crate) fn inside(
     project: &Path,
     was: impl Fn(&Path) -> bool,
 ) -> impl Iterator<Item = (PathBuf, &'static PromptFolder)> {
-    let all = prompt_folders().map(move |known| (project.join(known.path), known));
+    let names = hidden_names(project);
+    let may_be = move |known: &&PromptFolder| {
+        let first = known.path.split('/').next().unwrap_or_default();
+        let is_hidden = first.starts_with('.');
+        let names = names.as_ref().filter(|_| is_hidden);
+        names.is_none_or(|names| names.contains(OsStr::new(first)))
+    };
+    let known = prompt_folders().filter(may_be);
+    let all = known.map(move |known| (project.join(known.path), known));
     all.filter(move |(path, _)| match path.metadata() {
         Ok(metadata) => metadata.is_dir(),
         Err(error) => !is_absence(&error) && was(path),
     })
+}
+
+/// The names of the hidden entries of a folder, so that the many folders that cannot exist there are
+/// not asked for; `None` if it cannot be listed, or has too many entries.
+fn hidden_names(folder: &Path) -> Option<HashSet<OsString>> {
+    let mut names = HashSet::new();
+    for (count, entry) in fs::read_dir(folder).ok()?.enumerate() {
+        if count == MANY_ENTRIES {
+            return None;
+        }
+        let name = entry.ok()?.file_name();
+        if name.as_encoded_bytes().starts_with(b".") {
+            names.insert(name);
+        }
+    }
+    Some(names)
 }
 
 /// The folders of a project, or of a home, that clients read.
@@ -76,6 +94,17 @@ pub fn well_known_folders(project: &Path) -> Vec<PathBuf> {
 /// Whether a path is a folder that a client reads, by the path's end.
 pub fn is_well_known(path: &Path) -> bool {
     at(path).is_some()
+}
+
+/// How the prompts in a project's own folder are read; `None` if there are none yet.
+pub fn project_kind(root: &Path) -> Option<LibraryKind> {
+    if root.join(MANIFEST).symlink_metadata().is_ok() {
+        Some(LibraryKind::Twig)
+    } else if has_functions(root, false) {
+        Some(LibraryKind::Functions)
+    } else {
+        has_definitions(root).then_some(LibraryKind::Definitions)
+    }
 }
 
 /// Whether a folder is laid out like a library of definitions.

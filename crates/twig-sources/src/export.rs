@@ -9,11 +9,11 @@ mod disk;
 mod look;
 mod skill;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use twig_clients::clients::ExportFormat;
-use twig_clients::export::{ExportItem, Plan};
+use twig_clients::export::{ExportItem, Plan, marked_name};
 use twig_core::{Bodies, BodyError};
 
 use self::disk::ExportFolder;
@@ -73,7 +73,7 @@ pub enum ExportState {
     Barred,
     /// The prompt is read from this very folder.
     Own,
-    /// An earlier export of a prompt that no longer exists.
+    /// An earlier export of a prompt that no longer exists or has another file now.
     Gone,
 }
 
@@ -111,12 +111,21 @@ pub struct ExportedFile {
     pub notes: Vec<String>,
 }
 
-/// Writes prompts as files. `is_meant` decides by a prompt's name whether to consider an outdated
-/// file of it.
+/// What is known of the prompts that files were exported from before. Names are as markers spell
+/// them.
+#[derive(Clone, Copy)]
+pub struct EarlierExports<'a> {
+    /// Decides by a prompt's name whether to consider an outdated file of it.
+    pub is_meant: &'a dyn Fn(&str) -> bool,
+    /// The names that prompts have and had, each with the current name.
+    pub current: &'a BTreeMap<String, String>,
+}
+
+/// Writes prompts as files.
 pub fn export_prompts(
     target: ExportTarget<'_>,
     plan: &Plan,
-    is_meant: &dyn Fn(&str) -> bool,
+    earlier: EarlierExports<'_>,
     bodies: &dyn Bodies,
     mode: ExportMode,
 ) -> Result<Vec<ExportedFile>, ExportError> {
@@ -127,17 +136,34 @@ pub fn export_prompts(
         lock(&root, target.folder, !plan.items.is_empty())?
     };
     let disk = ExportFolder::new(&root, target);
+    let planned: BTreeSet<String> = plan
+        .items
+        .iter()
+        .map(|item| marked_name(&item.prompt))
+        .collect();
+    // A prompt that is exported as well has a file of its own.
+    let owner = |marked: &str| {
+        let owner = earlier.current.get(marked);
+        owner.filter(|owner| !planned.contains(*owner)).cloned()
+    };
     let mut files = Vec::with_capacity(plan.items.len());
     for item in &plan.items {
-        files.push(one(&disk, item, bodies, mode));
+        files.push(one(&disk, item, &owner, bodies, mode));
     }
     let wanted: BTreeSet<String> = plan
         .items
         .iter()
         .map(|item| item.path.to_lowercase())
         .collect();
+    // A prompt whose file has another name now would be there twice.
+    let is_there = |file: &&ExportedFile| {
+        let is_done = file.state == ExportState::Current || file.action.is_some();
+        is_done && !file.is_failed
+    };
+    let renamed = files.iter().filter(is_there);
+    let renamed: BTreeSet<String> = renamed.map(|file| marked_name(&file.prompt)).collect();
     for (path, text) in disk.earlier(&wanted) {
-        files.extend(gone(&disk, path, &text, is_meant, mode));
+        files.extend(gone(&disk, path, &text, earlier, &renamed, mode));
     }
     Ok(files)
 }
@@ -161,6 +187,7 @@ fn lock(root: &Root, folder: &str, is_made: bool) -> Result<Option<LockedFolder>
 fn one(
     disk: &ExportFolder<'_>,
     item: &ExportItem,
+    owner: &dyn Fn(&str) -> Option<String>,
     bodies: &dyn Bodies,
     mode: ExportMode,
 ) -> ExportedFile {
@@ -178,18 +205,23 @@ fn one(
         file.why = Some("is read from this folder already".to_owned());
         return file;
     }
-    let seen = look::at(disk, item);
+    let seen = look::at(disk, item, owner);
     file.state = seen.state();
     file.action = match &seen {
         ExistingFile::Nothing => Some(ExportAction::Written),
         ExistingFile::Changed(_) => Some(ExportAction::Updated),
-        ExistingFile::Edited | ExistingFile::Foreign if mode.force => Some(ExportAction::Replaced),
+        ExistingFile::Edited | ExistingFile::Foreign | ExistingFile::OfPrompt(_) if mode.force => {
+            Some(ExportAction::Replaced)
+        }
         _ => None,
     };
     file.why = match &seen {
         ExistingFile::Other(why) | ExistingFile::Barred(why) => Some(why.clone()),
         ExistingFile::Edited if !mode.force => Some("was changed since it was exported".to_owned()),
         ExistingFile::Foreign if !mode.force => Some("was not written by Twig".to_owned()),
+        ExistingFile::OfPrompt(other) if !mode.force => {
+            Some(format!("is the file of another prompt, `{other}`"))
+        }
         _ => None,
     };
     // A forced write that was not done is a failure.
@@ -219,18 +251,22 @@ fn gone(
     disk: &ExportFolder<'_>,
     path: String,
     text: &str,
-    is_meant: &dyn Fn(&str) -> bool,
+    earlier: EarlierExports<'_>,
+    renamed: &BTreeSet<String>,
     mode: ExportMode,
 ) -> Option<ExportedFile> {
     let (marker, bundled) = look::marker(disk, &path, text)?;
-    if !is_meant(marker.prompt) {
+    let current = earlier.current.get(marker.prompt);
+    let name = current.map_or(marker.prompt, String::as_str);
+    if !(earlier.is_meant)(name) {
         return None;
     }
+    let is_removed = mode.prune || renamed.contains(name);
     let mut file = ExportedFile {
         prompt: marker.prompt.to_owned(),
         path,
         state: ExportState::Gone,
-        action: (mode.prune && marker.is_intact).then_some(ExportAction::Removed),
+        action: (is_removed && marker.is_intact).then_some(ExportAction::Removed),
         why: None,
         is_failed: false,
         backups: Vec::new(),

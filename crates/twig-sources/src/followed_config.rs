@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use twig_clients::format::Options;
-use twig_core::{BodyError, LibraryKind, LibraryName, Problem, ProblemCode, Severity};
+use twig_core::{
+    BodyError, LibraryKind, LibraryName, ListingSettings, Problem, ProblemCode, Severity,
+};
 
+use crate::packages::WantedPackage;
 use crate::reader::{SavePatience, read_text};
 use crate::stamp::SeenStamp;
 
@@ -22,19 +25,25 @@ pub struct LiveSettings {
     pub separator: String,
     /// Whether the prompts of the store are offered.
     pub serves_store: bool,
+    /// What lists show.
+    pub listing: ListingSettings,
 }
 
 /// A folder that the user added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remembered {
-    /// The folder: a library, or a folder that contains libraries.
+    /// The folder: a library, or a folder that contains libraries. Empty for a package.
     pub path: PathBuf,
+    /// The package, if it is one: the lock says where its files are.
+    pub package: Option<WantedPackage>,
     /// Its kind; detected by its layout if `None`.
     pub kind: Option<LibraryKind>,
     /// Its name, if not its own.
     pub name: Option<LibraryName>,
     /// How its files are read, as far as they do not say.
     pub options: Options,
+    /// The repository in which alone it is served.
+    pub repository: Option<PathBuf>,
 }
 
 /// A mistake in the configuration.
@@ -91,6 +100,7 @@ impl FollowedConfig {
     pub(crate) fn look(&mut self) -> Option<LiveSettings> {
         let now = SeenStamp::at(&self.path);
         if self.seen.holds(&now) {
+            self.was_missing = false;
             return None;
         }
         // A save may replace the file: it is gone only if the next look does not find it either.
@@ -157,5 +167,99 @@ impl FollowedConfig {
 impl fmt::Debug for FollowedConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("FollowedConfig").field(&self.path).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A file of which the whole text is the separator; `!` is a mistake.
+    fn followed(folder: &Path) -> (PathBuf, FollowedConfig) {
+        let path = folder.join("config.toml");
+        fs::write(&path, "one").unwrap();
+        let mut config = FollowedConfig::new(&path, |text| match text {
+            "!" => Err(ConfigMistake {
+                line: 1,
+                message: "a mistake".to_owned(),
+                help: None,
+            }),
+            text => Ok(LiveSettings {
+                separator: text.to_owned(),
+                ..LiveSettings::default()
+            }),
+        });
+        // A file that was just written is read once more.
+        let _ = config.look();
+        (path, config)
+    }
+
+    fn separator(config: &mut FollowedConfig) -> Option<String> {
+        config.look().map(|settings| settings.separator)
+    }
+
+    #[test]
+    fn a_file_that_is_gone_for_a_moment_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut config) = followed(folder.path());
+        fs::remove_file(&path).unwrap();
+        assert_eq!(separator(&mut config), None);
+        assert_eq!(config.problem(), None);
+        fs::write(&path, "other").unwrap();
+        assert_eq!(separator(&mut config).as_deref(), Some("other"));
+        // The same when it was moved away and back.
+        let aside = folder.path().join("aside");
+        for _ in 0..2 {
+            fs::rename(&path, &aside).unwrap();
+            assert_eq!(separator(&mut config), None);
+            fs::rename(&aside, &path).unwrap();
+            assert_ne!(separator(&mut config).as_deref(), Some(""));
+        }
+        fs::remove_file(&path).unwrap();
+        assert_eq!(separator(&mut config), None);
+        assert_eq!(separator(&mut config).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn what_cannot_be_read_keeps_the_last_settings_and_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut config) = followed(folder.path());
+        let aside = folder.path().join("aside");
+        fs::rename(&path, &aside).unwrap();
+        fs::create_dir(&path).unwrap();
+        for _ in 0..2 {
+            assert_eq!(separator(&mut config), None);
+            let problem = config.problem().expect("it cannot be read");
+            assert_eq!(problem.code, ProblemCode::BadConfig);
+            assert!(
+                problem
+                    .message
+                    .starts_with("the configuration cannot be read: "),
+                "{}",
+                problem.message
+            );
+        }
+        fs::remove_dir(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+        // The very file from before, so that its stamp does not tell.
+        assert_eq!(separator(&mut config).as_deref(), Some("one"));
+        assert_eq!(config.problem(), None);
+    }
+
+    #[test]
+    fn a_mistake_keeps_the_last_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut config) = followed(folder.path());
+        fs::write(&path, "!").unwrap();
+        assert_eq!(separator(&mut config), None);
+        let problem = config.problem().expect("a mistake");
+        assert_eq!((&*problem.message, problem.line), ("a mistake", Some(1)));
+        let help = problem.help.as_deref();
+        assert_eq!(help, Some("the last good configuration stays in use"));
+        fs::write(&path, "two").unwrap();
+        assert_eq!(separator(&mut config).as_deref(), Some("two"));
+        assert_eq!(config.problem(), None);
     }
 }

@@ -5,7 +5,7 @@ mod gather;
 mod library;
 mod project;
 
-pub use self::gather::{Gathered, gather};
+pub use self::gather::{Gathered, gather, gather_files};
 pub use self::library::{LibraryPlan, plan_library, plan_library_locked};
 pub use self::project::{ProjectPlan, plan_project};
 use crate::locked_file::LockError;

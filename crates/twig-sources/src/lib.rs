@@ -8,6 +8,8 @@
 mod bodies;
 // A folder that may be a library, before anything in it is read.
 mod candidate;
+// The folders that clients read, by their paths.
+mod client_folder;
 // Recognizes the kind of a folder by its path and file names.
 mod detect;
 // Writes exported prompts beneath a client's folder and keeps files that people changed.
@@ -32,6 +34,8 @@ mod locked_file;
 mod names;
 // File systems of other machines, whose changes the system here does not report.
 mod network;
+// Packages: fetched with git, and kept by the digest of their files.
+mod packages;
 // Decides whether a writer is done: every wait for a save, a burst of events or a checkout.
 mod patience;
 // A place that is searched for libraries.
@@ -46,6 +50,8 @@ mod project_folder;
 mod reach;
 // Reads one whole file and never half a save.
 mod reader;
+// A repository's own `config.toml`: what it exports, and its further libraries.
+mod repository_config;
 // Opens files beneath a library's folder and refuses symlinks that leave it.
 mod root;
 // The full-text index of a catalog (FTS5), built by the first search.
@@ -54,6 +60,8 @@ mod search;
 mod settings;
 // All libraries of all places, in order, each kept until it changes.
 mod library_set;
+// Where a server works: its working folder, and the roots of its client.
+mod work_folders;
 // The stamps of the files that each library was read from.
 mod source_files;
 // Whether a file is still the one that was read.
@@ -71,24 +79,34 @@ mod workspace_source;
 // The one way to write a file: whole, synced, replaced in one step.
 mod write_file;
 
-pub use detect::{is_well_known, well_known_folders};
+pub use client_folder::scope_of;
+pub use detect::{is_well_known, project_kind, well_known_folders};
 pub use export::{
-    ExportAction, ExportError, ExportMode, ExportState, ExportTarget, ExportedFile, export_prompts,
+    EarlierExports, ExportAction, ExportError, ExportMode, ExportState, ExportTarget, ExportedFile,
+    export_prompts,
 };
 pub use followed_config::{ConfigMistake, FollowedConfig, LiveSettings, Remembered};
 pub use found::{FoundLibrary, FoundState, PlaceOrigin, SearchedPlace, Skipped};
 pub use import::{
-    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, plan_library,
+    Fate, Gathered, ImportError, LibraryPlan, ProjectPlan, gather, gather_files, plan_library,
     plan_library_locked, plan_project,
 };
 pub use live::{LiveCatalog, Refresh};
 pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
 pub use network::is_network;
-pub use place::PROJECT;
+pub use packages::{
+    ChangedFile, CheckedPackage, Collected, CopiedFiles, FetchLimits, FetchedPackage,
+    FileDifference, GitEnvironment, LeftOutFile, LockTrouble, PackageError, PackageFetcher,
+    PackageSignatures, PackageStore, PackagedCopy, ReferenceKind, RemoteReferences,
+    ResolvedReference, SkillSignature, SourceKey, SourceKeys, VENDOR_LIST, VendorAction,
+    VendorError, VendorFolder, VendorMode, Vendored, VendoredFile, WantedPackage, packaged_copies,
+    read_lock, read_lock_text, side_by_side,
+};
 pub use project_folder::{
     CheckedFolder, Exported, FolderItem, FolderUpdate, ImportSummary, PreferredSide,
     ProjectFolderError, check_project, export_project, import_project, update_project,
 };
+pub use repository_config::{is_of_this_person, repository_config, repository_config_of};
 pub use search::SearchIndex;
 pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
 pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
@@ -98,4 +116,5 @@ pub use trust::{
     were_read_from, why_not_own,
 };
 pub use watch::CatalogWatch;
+pub use work_folders::{PROJECT, project_folders, repository_of};
 pub use write_file::{NewFile, create_beneath};

@@ -16,13 +16,16 @@ use twig_clients::format::{self, ClientFilePart, Options, Reading, SkillFileFoun
 use twig_core::document::{HEAD, Head};
 use twig_core::parse::documents::{DocumentLayout, FoundDocument};
 use twig_core::parse::library::LibraryRoot;
+use twig_core::parse::project::CONFIG;
 use twig_core::{
     BodyError, FileRole, LibraryKind, Limits, NotAFile, ProblemCode, RelativePath, Severity,
 };
 
 pub(crate) use self::base::Base;
 pub(crate) use self::tree::{FILES, FileTree, LISTED, TreeKind, is_definition};
+use crate::client_folder::leads_to_shared_skills;
 use crate::listing::{FileLister, Listed, ListedKind, LookedAt};
+use crate::packages::PackagedFiles;
 use crate::reader::{ReadBytes, ReadFile, SavePatience, read_beneath, read_head, text_of};
 use crate::root::Root;
 use crate::stamp::SeenStamp;
@@ -38,6 +41,10 @@ pub(crate) struct FileRules<'r> {
     pub(crate) limits: &'r Limits,
     /// Subfolders that are libraries themselves.
     pub(crate) inner: &'r [PathBuf],
+    /// A repository's configuration, if it was read already.
+    config: Option<&'r ReadFile>,
+    /// What its files must be, in a package.
+    package: Option<&'r PackagedFiles>,
     /// Bytes that were read since the refresh began.
     read: AtomicU64,
     /// Whether any file was read since then.
@@ -58,8 +65,30 @@ impl<'r> FileRules<'r> {
             options,
             limits,
             inner,
+            config: None,
+            package: None,
             read: AtomicU64::new(0),
             is_any_read: AtomicBool::new(false),
+        }
+    }
+
+    /// The same with a repository's configuration that was read already.
+    pub(crate) fn with_config(mut self, config: Option<&'r ReadFile>) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The same for a library of a package, whose files must be as they were fetched.
+    pub(crate) fn with_package(mut self, package: Option<&'r PackagedFiles>) -> Self {
+        self.package = package;
+        self
+    }
+
+    /// Refuses a file of a package that was changed.
+    fn as_fetched(&self, path: &str, read: ReadBytes) -> Result<ReadBytes, BodyError> {
+        match self.package {
+            Some(package) => package.check(path, &read.bytes).map(|()| read),
+            None => Ok(read),
         }
     }
 
@@ -86,6 +115,9 @@ pub(crate) struct LibraryFiles {
     pub(crate) documents: Option<FileTree>,
     /// Parent folders in which a folder of documents may appear.
     above: Vec<PathBuf>,
+    /// The folder of documents outside the library's own, and the folders in the project that it is
+    /// in.
+    pub(crate) beside: Vec<PathBuf>,
 }
 
 impl LibraryFiles {
@@ -108,7 +140,10 @@ impl LibraryFiles {
     pub(crate) fn want_text(&mut self, rules: &FileRules<'_>, path: &str, limit: usize) {
         if let (None, Ok(path)) = (self.named(path), RelativePath::parse(path)) {
             let mut file = LibraryFile::new(path, ListedKind::Unsure, Want::Text(limit));
-            file.refresh(&Base::new(rules.folder, ""), rules, u64::MAX, None);
+            match rules.config.filter(|_| file.path.as_str() == CONFIG) {
+                Some(read) => file.give(read),
+                None => drop(file.refresh(&Base::new(rules.folder, ""), rules, u64::MAX, None)),
+            }
             self.named.push(file);
         }
     }
@@ -142,11 +177,14 @@ impl LibraryFiles {
     ) -> bool {
         let Some(layout) = layout else {
             self.above.clear();
+            self.beside.clear();
             return self.documents.take().is_some();
         };
         self.above = above(rules.root(), layout);
-        let is_there =
-            |path: &&RelativePath| SeenStamp::at(&rules.root().join(path.as_str())).is_there();
+        self.beside = beside(rules.folder, layout);
+        let is_there = |path: &&RelativePath| {
+            SeenStamp::at(&base::path_of(rules.folder, path.as_str())).is_there()
+        };
         let Some(base) = layout.folders.iter().find(is_there) else {
             return self.documents.take().is_some();
         };
@@ -178,7 +216,8 @@ impl LibraryFiles {
         let links = &self.links;
         self.folders.iter_mut().all(|listed| listed.holds(root))
             && (links.is_empty()
-                || Root::open(root).is_ok_and(|root| links.iter().all(|link| link.holds(&root))))
+                || Root::open(root)
+                    .is_ok_and(|opened| links.iter().all(|link| link.holds(root, &opened))))
     }
 }
 
@@ -186,7 +225,8 @@ impl LibraryFiles {
 /// anyway.
 fn above(root: &Path, layout: &DocumentLayout) -> Vec<PathBuf> {
     let mut above = Vec::new();
-    for folder in &layout.folders {
+    let inside = |folder: &&RelativePath| folder.in_project().is_none();
+    for folder in layout.folders.iter().filter(inside) {
         let mut path = folder.folder();
         while !path.is_empty() {
             above.push(root.join(path));
@@ -194,6 +234,16 @@ fn above(root: &Path, layout: &DocumentLayout) -> Vec<PathBuf> {
         }
     }
     above
+}
+
+/// The folders of a project that lead to its documents, if those are not in the library's folder.
+fn beside(root: &LibraryRoot, layout: &DocumentLayout) -> Vec<PathBuf> {
+    let path = layout.beside().map_or("", RelativePath::as_str);
+    let folders = std::iter::successors(Some(path), |path| {
+        path.rsplit_once('/').map(|(above, _)| above)
+    });
+    let folders = folders.filter(|path| !matches!(*path, "" | ".."));
+    folders.map(|path| base::path_of(root, path)).collect()
 }
 
 /// What a library needs of a file.
@@ -255,6 +305,16 @@ impl LibraryFile {
         }
     }
 
+    /// Takes over a text that was read already.
+    fn give(&mut self, read: &ReadFile) {
+        self.seen = SeenStamp::of(read.stamp);
+        self.size = read.stamp.size;
+        self.content = Ok(FileContent::Text {
+            text: read.text.clone(),
+            has_mark: read.has_mark,
+        });
+    }
+
     /// Its text, if that was requested.
     pub(crate) fn text(&self) -> Result<&str, &BodyError> {
         match &self.content {
@@ -287,7 +347,7 @@ impl LibraryFile {
     }
 
     fn full(&self, base: &Base<'_>) -> PathBuf {
-        Path::new(&*base.folder.root).join(self.path.as_str())
+        base::path_of(base.folder, self.path.as_str())
     }
 
     /// Checks the file, and reads it if it changed; returns whether it differs. `now` is its
@@ -350,8 +410,10 @@ impl LibraryFile {
         rules.is_any_read.store(true, Ordering::Relaxed);
         let patience = SavePatience::for_scan(self.size > 0);
         let (path, is_listed) = (self.path.as_str(), self.entry == ListedKind::File);
-        let whole =
-            |opened, limit| read_beneath(opened, rules.root(), path, is_listed, limit, patience);
+        let whole = |opened, limit| {
+            let read = read_beneath(opened, rules.root(), path, is_listed, limit, patience);
+            read.and_then(|read| rules.as_fetched(path, read))
+        };
         let read = base.root().and_then(|opened| match self.want {
             Want::Head => read_head(opened, base.below(&self.path), is_listed, HEAD, patience),
             Want::Link => {
@@ -473,6 +535,11 @@ impl LibraryFile {
             _ => false,
         };
         let role = if is_folder {
+            let root = Path::new(&*base.folder.root);
+            if leads_to_shared_skills(root, &self.full(base)) {
+                // What it points to is a library of its own.
+                return Reading::default();
+            }
             // It is not followed, whatever its target.
             FileRole::LinkedFolder
         } else if self.want == Want::Link {

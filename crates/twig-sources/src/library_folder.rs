@@ -4,17 +4,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use twig_clients::format::{self, Reading, SkillFileFound};
+use twig_core::catalog::is_match;
 use twig_core::document::Document;
+use twig_core::model::ShellLines;
 use twig_core::parse::documents::{DocumentLayout, documents};
 use twig_core::parse::functions::{FunctionFiles, LIST, SCRIPT};
 use twig_core::parse::library::{
     DefinitionFile, LibraryRoot, MANIFEST, add_documents, definitions_library, empty_library,
     functions_library, twig_layout,
 };
-use twig_core::parse::project::{CONFIG, project_config};
+use twig_core::parse::project::{CONFIG, ProjectConfig, project_config};
 use twig_core::{
-    BodyError, FileRole, FunctionSource, Library, LibraryKind, LibraryName, Problem, ProblemCode,
-    RelativePath, Severity, UriTemplate,
+    BodyError, FileRole, FunctionSource, Library, LibraryKind, LibraryName, LibraryPackage,
+    ListingRules, Problem, ProblemCode, RelativePath, Severity, UriTemplate,
 };
 
 use crate::candidate::Candidate;
@@ -23,6 +25,7 @@ use crate::library_files::{
     FILES, FileContent, FileRules, FileTree, LISTED, LibraryFiles, TreeKind,
 };
 use crate::listing::{FileLister, ListedKind};
+use crate::packages::{PackageLists, REPOSITORY_WORDS};
 use crate::settings::Settings;
 use crate::source_files::{ReadFrom, SourceFiles};
 use crate::trust::Trust;
@@ -85,6 +88,11 @@ impl LibraryFolder {
         folders
     }
 
+    /// The folders outside it that lead to its documents: they can be created, removed and renamed.
+    pub(crate) fn beside(&self) -> &[PathBuf] {
+        &self.files.beside
+    }
+
     /// How many files a refresh checks, one by one.
     pub(crate) fn file_count(&self) -> usize {
         self.files.tree.as_ref().map_or(0, |tree| tree.files.len())
@@ -111,7 +119,8 @@ impl LibraryFolder {
     /// Reads a library, whether it is trusted or not.
     #[cfg(test)]
     pub(crate) fn read(candidate: &Candidate) -> Option<Arc<Library>> {
-        let loaded = Self::load(&Settings::default(), &Trust::default(), candidate, None);
+        let (settings, trust) = (Settings::default(), Trust::default());
+        let loaded = Self::load(&settings, &trust, &PackageLists::default(), candidate, None);
         loaded.ok()?.map(|loaded| loaded.whole)
     }
 
@@ -119,6 +128,7 @@ impl LibraryFolder {
     pub(crate) fn load(
         settings: &Settings,
         trust: &Trust,
+        lists: &PackageLists,
         candidate: &Candidate,
         known: Option<Self>,
     ) -> Result<Option<Self>, Box<Problem>> {
@@ -136,7 +146,7 @@ impl LibraryFolder {
             Some(known) => known,
             None => Self::new(folder(settings, candidate)?, candidate),
         };
-        Ok(state.refresh(settings, trust, candidate, is_first))
+        Ok(state.refresh(settings, trust, lists, candidate, is_first))
     }
 
     /// Reads the changes; `None` if it is no longer a library.
@@ -144,12 +154,18 @@ impl LibraryFolder {
         mut self,
         settings: &Settings,
         trust: &Trust,
+        lists: &PackageLists,
         candidate: &Candidate,
         is_first: bool,
     ) -> Option<Self> {
         let (folder, files) = (&self.folder, &mut self.files);
         let (kind, options, inner) = (candidate.kind, candidate.options, &candidate.inner);
         let rules = FileRules::new(folder, kind, options, &settings.limits, inner);
+        let packaged = candidate.package.as_ref();
+        let packaged = packaged.map(|it| lists.of(settings.packages.as_deref(), it));
+        let rules = rules
+            .with_config(candidate.config.as_deref())
+            .with_package(packaged.as_ref());
         let changed = files.refresh(&rules, candidate.manifest);
         let is_parsed = changed || is_first || has_moved(files, &rules);
         if is_parsed {
@@ -177,8 +193,13 @@ impl LibraryFolder {
         if rules.is_any_read() || is_first {
             self.sources = SourceFiles::new(files.sources());
         }
-        if is_parsed || has_documents {
+        let is_relisted = self.whole.listing != *candidate.listing
+            || self.whole.loaded_by != candidate.loaded_by
+            || self.whole.shell_lines != options.shell_lines
+            || !is_packaged_by(&self.whole, candidate);
+        if is_parsed || has_documents || is_relisted {
             let whole = with_documents(folder, &self.parsed, files.documents.as_ref());
+            let whole = with_settings(whole, &folder.prefix, candidate, options.shell_lines);
             // An equal library stays the same allocation, which makes comparisons fast.
             if is_first || *self.whole != *whole {
                 self.whole = whole;
@@ -199,23 +220,55 @@ impl LibraryFolder {
 fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> {
     let root = Path::new(&*rules.folder.root);
     files.want_text(rules, MANIFEST, rules.limits.manifest);
+    if rules.folder.prefix.is_empty() {
+        files.want_text(rules, CONFIG, rules.limits.manifest);
+    }
     let looker = FileLister::new(root);
     let manifest = files.named(MANIFEST)?;
-    let (library, layout) = match manifest.text() {
+    let (mut library, layout, is_good) = match manifest.text() {
         Ok(text) => {
-            let (mut library, layout) = twig_layout(rules.folder, text, &looker, rules.limits);
+            let read = twig_layout(rules.folder, text, &looker, rules.limits);
+            let mut library = read.library;
             if library.runs_functions() {
                 library.function_sources = source(files, MANIFEST).into_iter().collect();
             }
-            (library, layout)
+            (library, read.layout, read.is_whole)
         }
         // A broken symlink is a problem; a missing file was removed after the folder was checked.
         Err(BodyError::NotFound) if !root.join(MANIFEST).is_symlink() => return None,
-        Err(error) => (broken(rules, FileRole::Manifest, MANIFEST, error), None),
+        Err(error) => (
+            broken(rules, FileRole::Manifest, MANIFEST, error),
+            None,
+            false,
+        ),
     };
+    let usual = DocumentLayout::usual("", Vec::new());
+    let config = config(files, rules, &looker, usual, true);
+    library.problems.extend(config.problems);
     files.keep(looker);
-    let is_good = layout.is_some();
     Some((library, layout, is_good))
+}
+
+/// The configuration of a project's own folder; in another folder, a file with that name may belong
+/// to anything.
+fn config(
+    files: &LibraryFiles,
+    rules: &FileRules<'_>,
+    looker: &FileLister<'_>,
+    usual: DocumentLayout,
+    has_manifest: bool,
+) -> ProjectConfig {
+    let (folder, limits) = (rules.folder, rules.limits);
+    let file = files.named(CONFIG).map(|file| file.text());
+    let text = file.unwrap_or(Ok("")).unwrap_or_default();
+    let words = &REPOSITORY_WORDS;
+    let mut config = project_config(folder, text, usual, has_manifest, looker, limits, words);
+    let unread = file.and_then(Result::err);
+    if let Some(error) = unread.filter(|error| **error != BodyError::NotFound) {
+        let problem = problem(folder, FileRole::Configuration, CONFIG, error);
+        config.problems.push(problem);
+    }
+    config
 }
 
 fn functions(files: &mut LibraryFiles, rules: &FileRules<'_>, prefix: &str) -> Option<ReadLibrary> {
@@ -285,7 +338,7 @@ fn problem(folder: &LibraryRoot, role: FileRole, path: &str, error: &BodyError) 
 fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     let (folder, limits) = (rules.folder, rules.limits);
     let root = Path::new(&*folder.root);
-    let is_project = folder.prefix.is_empty();
+    let is_project = folder.is_project();
     // In another folder, a file with that name may belong to anything.
     if is_project {
         files.want_text(rules, CONFIG, limits.manifest);
@@ -299,16 +352,9 @@ fn definitions(files: &mut LibraryFiles, rules: &FileRules<'_>) -> ReadLibrary {
     let texts: Vec<DefinitionFile<'_>> = texts.collect();
     let mut library = definitions_library(folder, &texts, &looker, limits);
     let usual = DocumentLayout::usual(PREFIX, UriTemplate::parse(TEMPLATE).into_iter().collect());
-    let config = files.named(CONFIG).map(|file| file.text());
-    let text = config.unwrap_or(Ok("")).unwrap_or_default();
-    let read = project_config(folder, text, usual, &looker, limits);
+    let read = config(files, rules, &looker, usual, false);
     library.about = read.about;
     library.problems.extend(read.problems);
-    let unread = config.and_then(Result::err);
-    if let Some(error) = unread.filter(|error| **error != BodyError::NotFound) {
-        let problem = problem(folder, FileRole::Manifest, CONFIG, error);
-        library.problems.push(problem);
-    }
     if let Some(left_off) = tree.map(|tree| tree.left_off).filter(|count| *count > 0) {
         library
             .problems
@@ -433,6 +479,88 @@ fn with_documents(
     Arc::new(library)
 }
 
+/// A library with what its repository says about lists, the clients that load it themselves, and
+/// what the user says about commands.
+fn with_settings(
+    library: Arc<Library>,
+    prefix: &str,
+    candidate: &Candidate,
+    shell_lines: ShellLines,
+) -> Arc<Library> {
+    if is_packaged_by(&library, candidate)
+        && library.listing == *candidate.listing
+        && library.loaded_by == candidate.loaded_by
+        && library.shell_lines == shell_lines
+    {
+        return library;
+    }
+    let library = Library {
+        listing: ListingRules::clone(&candidate.listing),
+        loaded_by: candidate.loaded_by.clone(),
+        shell_lines,
+        ..Library::clone(&library)
+    };
+    Arc::new(match &candidate.package {
+        Some(package) => of_package(library, prefix, package),
+        None => library,
+    })
+}
+
+/// True if a library says what its package is, and nothing else.
+fn is_packaged_by(library: &Library, candidate: &Candidate) -> bool {
+    match (&library.package, &candidate.package) {
+        (None, None) => true,
+        (Some(one), Some(two)) => {
+            let key = |it: &LibraryPackage| {
+                let key = (it.name.clone(), it.source.clone(), it.tree.clone());
+                (
+                    key,
+                    it.reference.clone(),
+                    it.commit.clone(),
+                    it.only.clone(),
+                )
+            };
+            key(one) == key(two)
+        }
+        _ => false,
+    }
+}
+
+/// A library with its package, and with what of it is served.
+fn of_package(mut library: Library, prefix: &str, package: &LibraryPackage) -> Library {
+    if library.kind == LibraryKind::Markdown {
+        // A bare name would take the place of a prompt of the user's own.
+        for prompt in &mut library.prompts {
+            let full_name = format!("{prefix}{}", prompt.name);
+            Arc::make_mut(prompt).full_name = full_name.into();
+        }
+    }
+    let mut package = package.clone();
+    if !package.only.is_empty() {
+        let is_wanted = |name: &str| package.only.iter().any(|it| is_match(it, name));
+        let group = library.name.as_str().strip_prefix(package.name.as_str());
+        let group = group.and_then(|group| group.strip_prefix('_'));
+        if !group.is_some_and(is_wanted) {
+            let (kept, left_out): (Vec<_>, Vec<_>) = library
+                .prompts
+                .into_iter()
+                .partition(|prompt| is_wanted(prompt.name.as_str()));
+            library.prompts = kept;
+            let left_out = left_out
+                .iter()
+                .map(|prompt| Box::from(prompt.name.as_str()));
+            package.left_out = left_out.collect();
+            let prompts = &library.prompts;
+            let has = |name: &str| prompts.iter().any(|prompt| prompt.name.as_str() == name);
+            let skills = &mut library.skills;
+            skills.retain(|skill| is_wanted(&skill.name) || has(&skill.name));
+            library.old_names.retain(|_, name| has(name.as_str()));
+        }
+    }
+    library.package = Some(Arc::new(package));
+    library
+}
+
 fn found_documents(
     folder: &LibraryRoot,
     layout: &DocumentLayout,
@@ -458,11 +586,12 @@ fn found_documents(
             problems.push(error.problem(FileRole::Document, &path, &shown));
         }
     }
-    let Ok(base) = RelativePath::parse(&tree.below) else {
+    let mut folders = layout.folders.iter();
+    let Some(base) = folders.find(|it| it.as_str() == &*tree.below) else {
         return Vec::new();
     };
     let heads = heads().take(FILES);
-    documents(folder, &layout.prefix, &base, heads, problems)
+    documents(folder, &layout.prefix, base, heads, problems)
 }
 
 fn too_many(folder: &LibraryRoot, below: &str) -> Problem {

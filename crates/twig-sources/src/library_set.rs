@@ -1,17 +1,20 @@
 //! Every library of every place, in order, each kept until it changes.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use twig_core::parse::library::MANIFEST;
-use twig_core::{Library, LibraryKind, Problem, ProblemCode, Severity};
+use twig_core::{Library, LibraryKind, LibraryName, Problem, ProblemCode, Severity};
 
 use crate::candidate::Candidate;
+use crate::client_folder::loaders;
 use crate::followed_config::{FollowedConfig, LiveSettings};
 use crate::found::{FoundLibrary, PlaceOrigin, SearchedPlace};
 use crate::library_folder::LibraryFolder;
 use crate::names;
+use crate::packages::{FollowedLock, PackageLists};
 use crate::place::LibraryPlace;
 use crate::reach::{Mounts, Reach};
 use crate::settings::Settings;
@@ -29,6 +32,10 @@ pub(crate) struct LibrarySet {
     /// Problems of the places rather than of a library.
     pub(crate) problems: Vec<Problem>,
     trust: Recorded,
+    /// The user's lock.
+    lock: Option<FollowedLock>,
+    /// The files that packages must have.
+    pub(crate) lists: Arc<PackageLists>,
     reach: Arc<Reach>,
     /// With what the configuration says now.
     settings: Arc<Settings>,
@@ -72,8 +79,13 @@ pub(crate) struct Folders {
 
 impl LibrarySet {
     pub(crate) fn new(settings: &Settings, reach: Arc<Reach>) -> Self {
+        let mut lock = settings.lock.as_deref().map(FollowedLock::new);
+        if let Some(lock) = &mut lock {
+            lock.look();
+        }
+        let locked = lock.as_ref().map(|it| it.lock.clone()).unwrap_or_default();
         Self {
-            places: LibraryPlace::all(settings),
+            places: LibraryPlace::all(settings, &locked),
             kept: BTreeMap::new(),
             libraries: Vec::new(),
             problems: Vec::new(),
@@ -83,6 +95,8 @@ impl LibrarySet {
                 trust: Trust::default(),
                 problem: None,
             },
+            lock,
+            lists: Arc::default(),
             reach,
             config: settings.config.clone(),
             settings: Arc::new(settings.clone()),
@@ -93,7 +107,11 @@ impl LibrarySet {
     /// Takes over a changed configuration: libraries of folders that it still has the same way stay
     /// as they are.
     fn look_at_config(&mut self) {
+        let is_relocked = self.lock.as_mut().is_some_and(FollowedLock::look);
         let Some(live) = self.config.as_mut().and_then(FollowedConfig::look) else {
+            if is_relocked {
+                self.replace((*self.settings).clone(), true);
+            }
             return;
         };
         self.configured = Some(live.clone());
@@ -104,11 +122,26 @@ impl LibrarySet {
             ..(*self.settings).clone()
         };
         let settings = settings.absolute();
-        if has_names && settings.remembered == self.settings.remembered {
+        if has_names && !is_relocked && settings.remembered == self.settings.remembered {
             return;
         }
+        self.replace(settings, has_names);
+    }
+
+    /// Takes over the folders that the client works in.
+    pub(crate) fn follow_roots(&mut self, roots: Vec<PathBuf>) {
+        let settings = Settings {
+            roots,
+            ..(*self.settings).clone()
+        };
+        self.replace(settings.absolute(), true);
+    }
+
+    /// Takes over other settings; `has_names` is true if the names of prompts stay.
+    fn replace(&mut self, settings: Settings, has_names: bool) {
         let mut before = std::mem::take(&mut self.places);
-        for place in LibraryPlace::all(&settings) {
+        let lock = self.lock.as_ref().map(|it| it.lock.clone());
+        for place in LibraryPlace::all(&settings, &lock.unwrap_or_default()) {
             let same = before.iter().position(|old| old.is_like(&place));
             self.places
                 .push(same.map_or(place, |at| before.swap_remove(at)));
@@ -117,6 +150,34 @@ impl LibrarySet {
         let is_gone = |root: &Path| before.iter().any(|old| root.starts_with(&old.path));
         self.kept.retain(|root, _| has_names && !is_gone(root));
         self.settings = Arc::new(settings);
+    }
+
+    /// Takes over the folders that the configurations of repositories list. They come last, so that
+    /// a checkout cannot take the name of a library of the user's.
+    fn look_at_repositories(&mut self) {
+        let settings = Arc::clone(&self.settings);
+        for place in &mut self.places {
+            place.look_at_config(&settings);
+        }
+        let has_listed = self.places.iter().any(LibraryPlace::is_listed);
+        let listed = self.places.iter().flat_map(|place| place.listed(&settings));
+        let mut wanted = listed.peekable();
+        if wanted.peek().is_none() && !has_listed {
+            return;
+        }
+        let wanted: Vec<LibraryPlace> = wanted.collect();
+        let places = std::mem::take(&mut self.places).into_iter();
+        let (mut before, own): (Vec<LibraryPlace>, Vec<LibraryPlace>) =
+            places.partition(LibraryPlace::is_listed);
+        self.places = own;
+        for place in wanted {
+            let same = before.iter().position(|old| old.is_like(&place));
+            let place = same.map_or(place, |at| before.swap_remove(at));
+            let is_same = |it: &LibraryPlace| it.path == place.path;
+            if place.is_package() || !self.places.iter().any(is_same) {
+                self.places.push(place);
+            }
+        }
     }
 
     /// Checks the disk; returns how many libraries changed, or `None` if neither they nor their
@@ -140,7 +201,8 @@ impl LibrarySet {
             let mut candidate = before.candidate.clone();
             candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
             let (old, trust) = (before.library(), &self.trust.trust);
-            let Some(kept) = before.refresh(&settings, trust, &candidate, false) else {
+            let lists = &self.lists;
+            let Some(kept) = before.refresh(&settings, trust, lists, &candidate, false) else {
                 // It is no longer a library: check its place.
                 return self.scan_all();
             };
@@ -161,6 +223,10 @@ impl LibrarySet {
     fn libraries_of(&self, paths: &BTreeSet<PathBuf>) -> Option<BTreeSet<PathBuf>> {
         let mounts = Mounts::now();
         let library_of = |path: &PathBuf| {
+            // It may list other libraries.
+            if self.places.iter().any(|place| place.is_config(path)) {
+                return None;
+            }
             let mut above = path.ancestors().skip(1);
             let (root, kept) = above.find_map(|folder| self.kept.get_key_value(folder))?;
             let is_inner =
@@ -175,23 +241,40 @@ impl LibrarySet {
 
     fn scan_all(&mut self) -> Option<usize> {
         self.look_at_config();
+        self.look_at_repositories();
         let settings = Arc::clone(&self.settings);
         let settings = &*settings;
         let mut problems = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen: BTreeMap<PathBuf, Option<LibraryName>> = BTreeMap::new();
         let mut candidates = Vec::with_capacity(self.libraries.len());
         let mounts = Mounts::now();
         let answers = |path: &Path| self.reach.answers(&mounts, path);
         for place in &mut self.places {
             let known = |root: &Path| self.kept.get(root).map(LibraryFolder::kind);
-            for candidate in place.look(settings, known, answers, &mut problems) {
+            for mut candidate in place.look(settings, known, answers, &mut problems) {
+                candidate.loaded_by = loaders(settings, &candidate.root);
                 // A named folder that is also in the data folder is one library.
-                if seen.insert(candidate.root.clone()) {
-                    candidates.push(candidate);
+                let package = candidate.package.as_ref().map(|it| it.name.clone());
+                match seen.entry(candidate.root.clone()) {
+                    Entry::Vacant(entry) => {
+                        entry.insert(package);
+                        candidates.push(candidate);
+                    }
+                    Entry::Occupied(entry) => {
+                        let same = same_files(&candidate.root, package, entry.get().as_ref());
+                        let is_new = |it: &Problem| {
+                            !problems.iter().any(|other| other.message == it.message)
+                        };
+                        let same = same.filter(is_new);
+                        problems.extend(same);
+                    }
                 }
             }
         }
         names::settle(settings, &mut candidates, &mut problems);
+        let locks = self.lock.iter().filter_map(|lock| lock.problem.as_ref());
+        let locks = locks.chain(self.places.iter().filter_map(LibraryPlace::lock_problem));
+        problems.extend(locks.cloned());
         self.trust.look(settings);
         problems.extend(self.trust.problem.clone());
         let config = self.config.as_ref().and_then(FollowedConfig::problem);
@@ -202,7 +285,13 @@ impl LibrarySet {
             (candidate, known)
         });
         let mut libraries = Vec::with_capacity(self.libraries.len());
-        for (root, loaded) in load_all(settings, &self.trust.trust, candidates.collect()) {
+        let loaded = load_all(
+            settings,
+            &self.trust.trust,
+            &self.lists,
+            candidates.collect(),
+        );
+        for (root, loaded) in loaded {
             match loaded {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
@@ -213,6 +302,11 @@ impl LibrarySet {
             }
         }
         self.problems = problems;
+        let packages = libraries
+            .iter()
+            .filter_map(|it: &Arc<Library>| it.package.as_ref());
+        let trees: BTreeSet<&str> = packages.map(|package| &*package.tree).collect();
+        self.lists.retain(|tree| trees.contains(&*tree.to_string()));
         let places = self.places.iter().map(|place| &place.path);
         self.reach.remember(&mounts, places.chain(self.kept.keys()));
         let is_old =
@@ -248,6 +342,8 @@ impl LibrarySet {
         let (clients, others): (Vec<_>, Vec<_>) = self
             .kept
             .iter()
+            // Files of a package do not change, and are compared with its list when they are read.
+            .filter(|(_, kept)| kept.candidate.package.is_none())
             .partition(|(_, kept)| kept.kind().is_format());
         inside.extend(others.into_iter().flat_map(|(_, kept)| kept.watched()));
         // Libraries of clients are deeper than the folders that are watched for every place;
@@ -257,7 +353,12 @@ impl LibrarySet {
             roots.extend(where_links_lead(folder));
         }
         inside.extend(clients.into_iter().flat_map(|(_, kept)| kept.watched()));
+        for folder in self.kept.values().flat_map(LibraryFolder::beside) {
+            roots.push(folder.clone());
+            roots.extend(where_links_lead(folder));
+        }
         roots.extend(self.trust.path.clone());
+        roots.extend(self.lock.as_ref().map(|lock| lock.path().to_path_buf()));
         if let Some(config) = &self.config {
             roots.push(config.path().to_path_buf());
             roots.extend(where_links_lead(config.path()));
@@ -335,6 +436,25 @@ impl Recorded {
     }
 }
 
+/// Says that a package is not served because another one of another name has the same files.
+fn same_files(
+    root: &Path,
+    package: Option<LibraryName>,
+    served: Option<&LibraryName>,
+) -> Option<Problem> {
+    let (package, served) = (package?, served?);
+    if package == *served {
+        return None;
+    }
+    let message = format!(
+        "the package `{package}` is not served: it has the same files as `{served}`, which is"
+    );
+    let path = root.display().to_string();
+    let code = ProblemCode::DuplicateLibrary;
+    let problem = Problem::of_file(code, Severity::Warning, &path, message);
+    Some(problem.with_help("keep one of them; `only` can name everything that you want of it"))
+}
+
 /// The targets of a symlink, link by link: each of these can be created again, even if none exists
 /// now.
 fn where_links_lead(path: &Path) -> Vec<PathBuf> {
@@ -367,6 +487,7 @@ const MANY_FILES: usize = 1_000;
 fn load_all(
     settings: &Settings,
     trust: &Trust,
+    lists: &PackageLists,
     candidates: Vec<(Candidate, Option<LibraryFolder>)>,
 ) -> Vec<Loaded> {
     let known = candidates.iter().filter_map(|(_, known)| known.as_ref());
@@ -388,7 +509,7 @@ fn load_all(
             let Some((at, (candidate, known))) = next else {
                 break;
             };
-            let kept = LibraryFolder::load(settings, trust, &candidate, known);
+            let kept = LibraryFolder::load(settings, trust, lists, &candidate, known);
             let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
             loaded.push((at, (candidate.root, kept)));
         }

@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::FileType;
+use twig_core::name::full_path;
 use twig_core::parse::library::Files;
 use twig_core::{BodyError, NotAFile, RelativePath};
 
@@ -161,11 +162,11 @@ pub(crate) struct LookedAt {
 }
 
 impl LookedAt {
-    fn new(root: &Root, path: &RelativePath, is_program: bool) -> Self {
-        let found = if is_program {
-            root.look_program(path.as_str())
-        } else {
-            root.look(path.as_str())
+    fn new(at: &Path, root: &Root, path: &RelativePath, is_program: bool) -> Self {
+        let found = match path.in_project() {
+            Some(folder) => look_beside(at, path, folder),
+            None if is_program => root.look_program(path.as_str()),
+            None => root.look(path.as_str()),
         };
         Self {
             path: path.clone(),
@@ -175,8 +176,19 @@ impl LookedAt {
     }
 
     /// Whether the result would be the same now.
-    pub(crate) fn holds(&self, root: &Root) -> bool {
-        Self::new(root, &self.path, self.is_program).found == self.found
+    pub(crate) fn holds(&self, at: &Path, root: &Root) -> bool {
+        Self::new(at, root, &self.path, self.is_program).found == self.found
+    }
+}
+
+/// Checks that there is a folder at a path of the project, outside the project's own folder; that is
+/// an error of its kind, as for every other path.
+fn look_beside(own: &Path, path: &RelativePath, folder: &str) -> Result<(), BodyError> {
+    let is_file = || Path::new(&full_path(&own.to_string_lossy(), path)).is_file();
+    match Root::beside(own, folder) {
+        Ok(_) => Err(BodyError::NotAFile(NotAFile::Folder)),
+        Err(BodyError::NotFound) if is_file() => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
@@ -197,6 +209,19 @@ impl<'a> FileLister<'a> {
         (listed, self.links.into_inner())
     }
 
+    /// Checks a path by itself, and remembers the result.
+    fn look_itself(
+        &self,
+        root: &Root,
+        path: &RelativePath,
+        is_program: bool,
+    ) -> Result<(), BodyError> {
+        let looked = LookedAt::new(self.path, root, path, is_program);
+        let found = looked.found.clone();
+        self.links.borrow_mut().push(looked);
+        found
+    }
+
     fn list(&self, root: &Root, folder: &str) -> Answers {
         let path = self.path.join(folder);
         // Take the stamp first: a change in between makes the stamp old, never the listing.
@@ -215,6 +240,9 @@ impl<'a> FileLister<'a> {
 impl Files for FileLister<'_> {
     fn look(&self, path: &RelativePath) -> Result<(), BodyError> {
         let root = self.root.as_ref().map_err(Clone::clone)?;
+        if path.in_project().is_some() {
+            return self.look_itself(root, path, false);
+        }
         let mut listings = self.listings.borrow_mut();
         if !listings.contains_key(path.folder()) {
             listings.insert(path.folder().into(), self.list(root, path.folder()));
@@ -229,12 +257,7 @@ impl Files for FileLister<'_> {
         {
             Some(ListedKind::File) => Ok(()),
             Some(ListedKind::Other(what)) => Err(BodyError::NotAFile(what)),
-            Some(ListedKind::Unsure) => {
-                let looked = LookedAt::new(root, path, false);
-                let found = looked.found.clone();
-                self.links.borrow_mut().push(looked);
-                found
-            }
+            Some(ListedKind::Unsure) => self.look_itself(root, path, false),
             None => Err(BodyError::NotFound),
         }
     }
@@ -256,10 +279,7 @@ impl Files for FileLister<'_> {
     fn look_program(&self, path: &RelativePath) -> Result<(), BodyError> {
         self.look(path)?;
         let root = self.root.as_ref().map_err(Clone::clone)?;
-        let looked = LookedAt::new(root, path, true);
-        let found = looked.found.clone();
-        self.links.borrow_mut().push(looked);
-        found
+        self.look_itself(root, path, true)
     }
 }
 

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use twig_core::store::StoreError;
-use twig_core::{Catalog, Library, Problem, ProblemCode, Revisions};
+use twig_core::{Catalog, Library, ListingSettings, Problem, ProblemCode, Revisions};
 
 use crate::found::SearchedPlace;
 use crate::library_set::{Folders, LibrarySet, ScanScope};
+use crate::packages::PackageLists;
 use crate::problem_log::ProblemLog;
 use crate::project::ProjectSource;
 use crate::reach::Reach;
@@ -34,11 +35,14 @@ pub struct LiveCatalog {
     project: Option<ProjectSource>,
     workspace: Option<WorkspaceSource>,
     scans: AtomicU64,
+    /// The folders that the client works in, as it said last; taken by the next check.
+    roots: Mutex<Option<Vec<PathBuf>>>,
     /// Threads that follow the disk; they are notified of catalogs that another thread published.
     watchers: Mutex<Vec<(ThreadId, Sender<Signal>)>>,
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that are not logged yet.
     has_news: AtomicBool,
+    lists: Arc<PackageLists>,
     /// Which folders may block a caller.
     pub(crate) reach: Arc<Reach>,
 }
@@ -52,6 +56,8 @@ struct Parts {
     folders: Vec<Arc<Library>>,
     /// The projects of a workspace that are only offered; they come last.
     offered: Vec<Arc<Library>>,
+    /// What lists show of them.
+    listing: ListingSettings,
 }
 
 /// The result of checking the disk.
@@ -86,18 +92,24 @@ impl LiveCatalog {
     pub fn load(settings: Settings) -> Self {
         let settings = settings.absolute();
         let reach = Arc::new(Reach::default());
+        let set = LibrarySet::new(&settings, Arc::clone(&reach));
         let live = Self {
+            lists: Arc::clone(&set.lists),
             current: Mutex::default(),
-            parts: Mutex::default(),
+            parts: Mutex::new(Parts {
+                listing: settings.listing.clone(),
+                ..Parts::default()
+            }),
             project: settings.project.clone().map(ProjectSource::new),
             workspace: settings
                 .workspace
                 .clone()
                 .map(|it| WorkspaceSource::new(it, &settings.separator, &settings.limits)),
-            shelf: Mutex::new(LibrarySet::new(&settings, Arc::clone(&reach))),
+            shelf: Mutex::new(set),
             reach,
             sources: AllSources::default(),
             scans: AtomicU64::new(0),
+            roots: Mutex::default(),
             watchers: Mutex::default(),
             log: Mutex::default(),
             has_news: AtomicBool::new(true),
@@ -203,7 +215,8 @@ impl LiveCatalog {
         let libraries = parts.project.iter().chain(&parts.folders);
         let libraries = libraries.chain(&parts.offered).cloned();
         let before = self.published();
-        let next = counted(Catalog::filtered(libraries, &self.settings.only), &before);
+        let next = Catalog::filtered(libraries, &self.settings.only);
+        let next = counted(next.with_listing(&parts.listing), &before);
         let (old, new) = (before.revisions(), next.revisions());
         *lock(&self.current) = Arc::new(next);
         drop(parts);
@@ -229,16 +242,39 @@ impl LiveCatalog {
         self.sources.is_read(library, path, stamp)
     }
 
+    /// Serves what belongs to these folders as well, and no longer what belonged to the ones before.
+    /// The thread that follows the disk takes them over.
+    pub fn follow_roots(&self, roots: Vec<PathBuf>) {
+        *lock(&self.roots) = Some(roots);
+        let watchers = lock(&self.watchers);
+        for (_, signals) in watchers.iter() {
+            let _ = signals.send(Signal::Touched);
+        }
+    }
+
     /// Checks that part of the disk.
     pub(crate) fn check(&self, scope: ScanScope<'_>) -> Refresh {
         let mut guard = lock(&self.shelf);
+        let roots = lock(&self.roots).take();
+        let scope = if roots.is_some() {
+            ScanScope::All
+        } else {
+            scope
+        };
+        if let Some(roots) = roots {
+            guard.follow_roots(roots);
+        }
         self.scans.fetch_add(1, Ordering::Relaxed);
         let problems = guard.problems.clone();
         let scanned = guard.scan(scope);
-        if let (Some(workspace), Some(live)) = (&self.workspace, guard.configured.take()) {
+        let configured = guard.configured.take();
+        if let (Some(workspace), Some(live)) = (&self.workspace, &configured) {
             workspace.configure(live.serves_store, &live.separator);
         }
+        let listing = configured.map(|live| live.listing);
+        let listing = listing.filter(|listing| *listing != lock(&self.parts).listing);
         self.sources.replace(guard.read_from());
+        let scanned = scanned.or(listing.is_some().then_some(0));
         let Some(libraries) = scanned else {
             if guard.problems != problems {
                 self.has_news.store(true, Ordering::Release);
@@ -246,7 +282,12 @@ impl LiveCatalog {
             return Refresh::default();
         };
         let folders = guard.libraries.clone();
-        let (old, new) = self.publish(|parts| parts.folders = folders);
+        let (old, new) = self.publish(|parts| {
+            parts.folders = folders;
+            if let Some(listing) = listing {
+                parts.listing = listing;
+            }
+        });
         Refresh {
             changed: true,
             lists_changed: (old.prompts, old.documents) != (new.prompts, new.documents),
@@ -274,12 +315,17 @@ impl LiveCatalog {
         if !self.settings.only.is_empty() {
             let catalog = self.published();
             let is_everywhere = |problem: &Problem| {
-                use ProblemCode::{BadConfig, BadTrust, Store};
-                matches!(problem.code, BadConfig | BadTrust | Store)
+                use ProblemCode::{BadConfig, BadLock, BadTrust, Store};
+                matches!(problem.code, BadConfig | BadLock | BadTrust | Store)
             };
             problems.retain(|problem| is_everywhere(problem) || catalog.concerns(problem));
         }
         problems
+    }
+
+    /// The files that packages must have.
+    pub(crate) fn lists(&self) -> &PackageLists {
+        &self.lists
     }
 
     /// The source of the project's library.

@@ -7,7 +7,7 @@ use twig_core::slug::slug;
 use twig_core::{LibraryName, Problem, ProblemCode, Severity};
 
 use crate::candidate::Candidate;
-use crate::detect::project_of;
+use crate::client_folder::project_of;
 use crate::settings::Settings;
 
 /// Gives each library of another client's files a unique name; reports the libraries that could not

@@ -34,6 +34,8 @@ pub(crate) struct SavePatience {
     pub(crate) quiet: Duration,
     /// The same for an empty file, which most likely was truncated to be written again.
     pub(crate) quiet_when_empty: Duration,
+    /// A file is gone if no file was added to or removed from its folder for this long.
+    pub(crate) quiet_when_gone: Duration,
     /// The longest wait in all.
     pub(crate) total: Duration,
     /// Whether an empty file is checked twice: a file that is being truncated is short a moment
@@ -46,6 +48,7 @@ impl SavePatience {
     pub(crate) const BODY: Self = Self {
         quiet: BODY,
         quiet_when_empty: LONG,
+        quiet_when_gone: BODY,
         total: LONG,
         doubts_empty: true,
     };
@@ -54,6 +57,7 @@ impl SavePatience {
     pub(crate) const NONE: Self = Self {
         quiet: Duration::ZERO,
         quiet_when_empty: Duration::ZERO,
+        quiet_when_gone: Duration::ZERO,
         total: Duration::ZERO,
         doubts_empty: true,
     };
@@ -64,6 +68,7 @@ impl SavePatience {
         Self {
             quiet: SCAN,
             quiet_when_empty: if had_text { LONG } else { SCAN },
+            quiet_when_gone: if had_text { BODY } else { SCAN },
             total: LONG,
             // A file that had no text before is checked again after its next event.
             doubts_empty: had_text,
@@ -100,7 +105,7 @@ pub(crate) fn look_twice<T>(
     is_less: impl Fn(&T) -> bool,
 ) -> T {
     let found = look();
-    match until_folder_is_quiet(folder, SCAN) {
+    match until_folder_is_quiet(folder, BODY) {
         Some(wait) if is_less(&found) => {
             std::thread::sleep(wait);
             look()

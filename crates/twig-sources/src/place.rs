@@ -3,29 +3,35 @@
 
 mod inside;
 mod manifest;
+mod package;
+mod repository;
 mod trouble;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use twig_clients::format::Options;
 use twig_core::parse::library::MANIFEST;
-use twig_core::{LibraryKind, LibraryName, Problem, ProblemCode, Severity};
+use twig_core::{LibraryKind, LibraryName, ListingRules, Problem, ProblemCode, Severity};
+use twig_packages::PackageLock;
 
 use self::inside::PlaceContents;
 use self::manifest::manifest_at;
-use self::trouble::is_of_this_person;
+pub(crate) use self::package::PackagePlace;
+use self::repository::{ListedIn, RepositoryPlaces};
 use crate::candidate::Candidate;
+use crate::client_folder::{self, LinkedSkills};
 use crate::detect::{self, DetectedLibrary, FolderLayout, has_definitions, has_functions};
+use crate::followed_config::Remembered;
 use crate::found::{FoundState, PlaceOrigin, Skipped};
+use crate::repository_config::is_of_this_person;
 use crate::root::sentence;
 use crate::settings::Settings;
 use crate::stamp::{SeenStamp, is_absence};
-
-/// The name of a project's own folder.
-pub const PROJECT: &str = ".twig";
+use crate::work_folders::{PROJECT, project_folders};
 
 /// A place and its last known contents.
 #[derive(Debug)]
@@ -38,6 +44,14 @@ pub(crate) struct LibraryPlace {
     /// The name that the user gave it.
     name: Option<LibraryName>,
     options: Options,
+    /// The package, if it is one.
+    package: Option<PackagePlace>,
+    /// The configuration of a project's own folder, as it was last read.
+    repository: RepositoryPlaces,
+    /// The configuration that lists it, if one of a repository does.
+    listed_in: Option<ListedIn>,
+    /// What lists show of the libraries in it, as the repository says.
+    listing: Arc<ListingRules>,
     pub(crate) state: FoundState,
     seen: SeenStamp,
     /// Names of the folders and symlinks in it, sorted.
@@ -61,7 +75,7 @@ pub(crate) struct LibraryPlace {
 
 impl LibraryPlace {
     /// Every place in the settings, in order.
-    pub(crate) fn all(settings: &Settings) -> Vec<Self> {
+    pub(crate) fn all(settings: &Settings, lock: &PackageLock) -> Vec<Self> {
         let mut places: Vec<Self> = Vec::new();
         let is_new = |places: &[Self], path: &Path| !places.iter().any(|it| it.path == *path);
         for path in &settings.libraries {
@@ -72,16 +86,26 @@ impl LibraryPlace {
                 places.push(place);
             }
         }
-        for path in &settings.projects {
-            if is_new(&places, path) {
-                let mut place = Self::new(path, PlaceOrigin::Project);
+        let roots = settings.roots.iter().flat_map(|root| project_folders(root));
+        for path in settings.projects.iter().cloned().chain(roots) {
+            if is_new(&places, &path) {
+                let mut place = Self::new(&path, PlaceOrigin::Project);
                 place.is_project = true;
                 places.push(place);
             }
         }
-        for remembered in &settings.remembered {
-            if is_new(&places, &remembered.path) {
-                let mut place = Self::new(&remembered.path, PlaceOrigin::Configuration);
+        let is_here = |it: &&Remembered| {
+            it.repository
+                .as_ref()
+                .is_none_or(|it| settings.works_in(it))
+        };
+        for remembered in settings.remembered.iter().filter(is_here) {
+            let package = remembered.package.as_ref();
+            let package = package.map(|wanted| PackagePlace::find(settings, wanted, lock));
+            let path = package.as_ref().map_or(&remembered.path, |it| &it.root);
+            if package.is_some() || is_new(&places, path) {
+                let mut place = Self::new(path, PlaceOrigin::Configuration);
+                place.package = package;
                 place.kind = remembered.kind;
                 place.name.clone_from(&remembered.name);
                 place.options = remembered.options;
@@ -101,6 +125,10 @@ impl LibraryPlace {
             kind: None,
             name: None,
             options: Options::default(),
+            package: None,
+            repository: RepositoryPlaces::default(),
+            listed_in: None,
+            listing: Arc::default(),
             state: FoundState::Missing,
             seen: SeenStamp::never(),
             subfolders: Vec::new(),
@@ -118,12 +146,17 @@ impl LibraryPlace {
     /// Whether another place would be searched the same way.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let key = |it: &Self| (it.origin, it.is_project, it.kind, it.options);
-        self.path == other.path && self.name == other.name && key(self) == key(other)
+        self.path == other.path
+            && self.name == other.name
+            && self.listed_in == other.listed_in
+            && self.package == other.package
+            && key(self) == key(other)
     }
 
     /// Whether the user named it, now or earlier.
     fn is_named(&self) -> bool {
         matches!(self.origin, PlaceOrigin::Flag | PlaceOrigin::Configuration)
+            || self.listed_in.is_some()
     }
 
     /// Searches for libraries; `known` says how a folder was read until now.
@@ -142,13 +175,17 @@ impl LibraryPlace {
         }
         self.list();
         self.locked.clear();
+        if self.package.is_some() {
+            return self.look_at_package(&known, problems);
+        }
         let mut candidates = self.own_libraries(&known);
         self.is_told = !candidates.is_empty();
         let mut left_out = None;
         if candidates.is_empty() && !self.is_project && !self.is_too_wide(settings) {
             candidates = self.libraries_inside(&known, &answers);
             // Manifests and the clients' folders are stronger evidence than names of files.
-            let is_sure = |it: &Candidate| !it.kind.is_format() || detect::at(&it.root).is_some();
+            let is_sure =
+                |it: &Candidate| !it.kind.is_format() || client_folder::at(&it.root).is_some();
             let is_sure = candidates.iter().any(is_sure);
             if self.is_named() && self.kind.is_none() && !is_sure {
                 let own = self.by_layout(candidates.is_empty());
@@ -159,13 +196,17 @@ impl LibraryPlace {
             }
         }
         problems.extend(self.leave_out_strays(settings, &mut candidates));
+        let outside = self.leave_out_outside(settings, &mut candidates);
         self.call(&mut candidates);
         let mut formats = candidates.iter().filter(|it| it.kind.is_format());
         self.tells_itself = formats.any(|it| it.root == self.path);
         self.roots.clear();
         self.roots
             .extend(candidates.iter().map(|one| one.root.clone()));
-        problems.extend(self.problem(settings));
+        if outside.is_empty() {
+            problems.extend(self.problem(settings).map(|it| self.placed(it)));
+        }
+        problems.extend(outside);
         problems.extend(self.locked_problems(settings));
         problems.extend(self.away_problems(settings));
         problems.extend(left_out);
@@ -194,13 +235,18 @@ impl LibraryPlace {
         if !self.is_named() {
             return problems;
         }
-        let real = self.path.canonicalize();
+        let real = |path: &Path| path.canonicalize().ok();
+        let shared = client_folder::shared_skills_of(&self.path);
         candidates.retain(|candidate| {
             if candidate.root == self.path || !candidate.kind.is_format() {
                 return true;
             }
-            let is_inside = match (&real, candidate.root.canonicalize()) {
-                (Ok(real), Ok(root)) => root.starts_with(real),
+            let around = match client_folder::project_of(&self.path) {
+                Some(project) if shared.as_ref() == Some(&candidate.root) => project,
+                _ => &self.path,
+            };
+            let is_inside = match (real(around), real(&candidate.root)) {
+                (Some(around), Some(root)) => root.starts_with(around),
                 // A symlink that cannot be followed is not read either, and is reported elsewhere.
                 _ => true,
             };
@@ -208,7 +254,7 @@ impl LibraryPlace {
                 let shown = settings.shown(&candidate.root);
                 let message = format!(
                     "{shown} is ignored: it is a symlink to a folder outside {}",
-                    settings.shown(&self.path)
+                    settings.shown(around)
                 );
                 let path = candidate.root.display().to_string();
                 let severity = Severity::Warning;
@@ -230,7 +276,7 @@ impl LibraryPlace {
 
     /// The folders whose entries matter: the place, and each folder in it that may be a library.
     pub(crate) fn watched(&self) -> impl Iterator<Item = PathBuf> {
-        let names = if self.is_told || self.is_project {
+        let names = if self.is_told || self.is_project || self.package.is_some() {
             &[]
         } else {
             self.subfolders.as_slice()
@@ -246,7 +292,7 @@ impl LibraryPlace {
 
     /// The entries that are not libraries.
     pub(crate) fn skipped(&self) -> Vec<Skipped> {
-        if self.is_told || self.is_project {
+        if self.is_told || self.is_project || self.package.is_some() {
             return Vec::new();
         }
         let is_library = |name: &&OsString| {
@@ -316,6 +362,7 @@ impl LibraryPlace {
         let known = known(&self.path);
         let own = |kind| Candidate {
             is_project: self.is_project,
+            config: self.repository.read(),
             ..Candidate::new(self.path.clone(), kind)
         };
         if matches!(self.kind, None | Some(LibraryKind::Twig))
@@ -325,11 +372,11 @@ impl LibraryPlace {
             own.manifest = manifest;
             return vec![own];
         }
-        if let Some(well_known) = detect::at(&self.path)
+        if let Some(well_known) = client_folder::at(&self.path)
             && self.kind.is_none_or(LibraryKind::is_format)
         {
             let spot = DetectedLibrary::at(well_known, self.path.clone(), self.kind);
-            return vec![Candidate::at(spot)];
+            return with_shared_skills(Candidate::at(spot));
         }
         let is_functions = match self.kind {
             Some(kind) => kind == LibraryKind::Functions,
@@ -362,6 +409,10 @@ impl LibraryPlace {
         let mut candidates = Vec::new();
         for (root, known) in detect::inside(project, was) {
             let path = root.canonicalize().unwrap_or_else(|_| root.clone());
+            if LinkedSkills::of(&root) == LinkedSkills::All {
+                // The folder that they point to is among these.
+                continue;
+            }
             if kind.is_none_or(|kind| kind == known.kind) && !real.contains(&path) {
                 real.push(path);
                 candidates.push(Candidate::at(DetectedLibrary::at(known, root, None)));
@@ -406,8 +457,9 @@ impl LibraryPlace {
                 Ok(None) if has_functions(&root, known == Some(LibraryKind::Functions)) => {
                     candidates.push(Candidate::new(root, LibraryKind::Functions));
                 }
-                Ok(None) if detect::at(&root).is_some() => {
-                    let spot = detect::at(&root).map(|it| DetectedLibrary::at(it, root, None));
+                Ok(None) if client_folder::at(&root).is_some() => {
+                    let spot =
+                        client_folder::at(&root).map(|it| DetectedLibrary::at(it, root, None));
                     candidates.extend(spot.map(Candidate::at));
                 }
                 Ok(None) if known == Some(LibraryKind::Definitions) || has_definitions(&root) => {
@@ -449,6 +501,7 @@ impl LibraryPlace {
         };
         for candidate in candidates {
             candidate.options = self.options;
+            candidate.listing = Arc::clone(&self.listing);
             let Some(chosen) = &self.name else { continue };
             let name = match candidate.own_name() {
                 Some(own) if !is_one => {
@@ -458,5 +511,20 @@ impl LibraryPlace {
             };
             candidate.name = name.or_else(|| Some(chosen.clone()));
         }
+    }
+}
+
+/// A client's folder of skills, and the shared one if symlinks lead there: nothing is read through a
+/// symlink, so the shared folder is a library of its own.
+fn with_shared_skills(own: Candidate) -> Vec<Candidate> {
+    let shared = || {
+        let root = client_folder::shared_skills_of(&own.root)?;
+        let known = client_folder::at(&root)?;
+        Some(Candidate::at(DetectedLibrary::at(known, root, None)))
+    };
+    match (LinkedSkills::of(&own.root), shared()) {
+        (LinkedSkills::Some, Some(shared)) => vec![own, shared],
+        (LinkedSkills::All, Some(shared)) => vec![shared],
+        _ => vec![own],
     }
 }

@@ -99,7 +99,7 @@ impl ProjectSource {
             }
             (None, None) => {
                 let message =
-                    format!("project '{name}' does not exist in workspace '{workspace}' any more");
+                    format!("project `{name}` does not exist in workspace `{workspace}` any more");
                 let problem =
                     Problem::of_file(ProblemCode::NoProject, Severity::Warning, &place, message);
                 let help = format!(

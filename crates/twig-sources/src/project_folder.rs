@@ -62,7 +62,7 @@ pub enum ProjectFolderError {
     #[error("the folder is not empty and is not an exported project")]
     NotEmpty,
     /// The export of another project.
-    #[error("the folder holds project '{0}'")]
+    #[error("the folder holds project `{0}`")]
     OtherProject(String),
     /// Files that were changed since they were exported, or added.
     #[error("{} not as the last export left it: {}", if .0.len() == 1 { "one file is" } else { "some files are" }, named(.0))]

@@ -1,7 +1,7 @@
 //! Reads one file of a library whole: not half a save unless its writer pauses for 20 ms, never outside,
 //! never for ever.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -75,12 +75,9 @@ pub(crate) fn read_beneath(
     limit: usize,
     patience: SavePatience,
 ) -> Result<ReadBytes, BodyError> {
-    let file = if is_listed {
-        opened.open_listed(path).map(|(file, _)| file)
-    } else {
-        opened.open_file(path)
-    };
-    match file.and_then(|file| attempt(&file, limit, patience, patience.total)) {
+    match open_regular(opened, path, is_listed)
+        .and_then(|file| attempt(file, limit, patience, patience.total))
+    {
         Ok(Attempt::Whole(read)) => Ok(read),
         Err(error @ BodyError::TooLarge { .. }) => Err(error),
         _ => read_bytes(root, path, limit, patience),
@@ -104,16 +101,27 @@ pub(crate) fn read_bytes(
     limit: usize,
     patience: SavePatience,
 ) -> Result<ReadBytes, BodyError> {
+    read_opened(root, path, limit, patience, || Root::open(root))
+}
+
+/// The same for a file beneath a folder that is opened in another way.
+pub(crate) fn read_opened(
+    root: &Path,
+    path: &str,
+    limit: usize,
+    patience: SavePatience,
+    open: impl Fn() -> Result<Root, BodyError>,
+) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
         let left = patience.total.saturating_sub(started.elapsed());
-        let file = Root::open(root).and_then(|root| root.open_file(path));
-        let attempt = file.and_then(|file| attempt(&file, limit, patience, left));
+        let file = open().and_then(|root| open_regular(&root, path, false));
+        let attempt = file.and_then(|file| attempt(file, limit, patience, left));
         let wait = match attempt {
             Ok(Attempt::Whole(read)) => return Ok(read),
             Ok(Attempt::Changing(wait)) => wait,
             Err(BodyError::NotFound) => {
-                match until_folder_is_quiet(&folder_of(root, path), patience.quiet) {
+                match until_folder_is_quiet(&folder_of(root, path), patience.quiet_when_gone) {
                     Some(wait) if !left.is_zero() => wait,
                     _ => return Err(BodyError::NotFound),
                 }
@@ -140,10 +148,7 @@ pub(crate) fn read_head(
 ) -> Result<ReadBytes, BodyError> {
     let started = Instant::now();
     loop {
-        if !is_listed {
-            root.look(path)?;
-        }
-        let (mut file, metadata) = root.open_listed(path)?;
+        let (mut file, metadata) = open_regular(root, path, is_listed)?;
         let stamp = FileStamp::of(&metadata);
         let is_patient = started.elapsed() < patience.total;
         let mut wait = stamp.until_quiet(patience.quiet_for(&stamp));
@@ -161,6 +166,15 @@ pub(crate) fn read_head(
         let wait = wait.unwrap_or_default();
         pause(wait);
     }
+}
+
+/// Opens a regular file; `is_listed` says whether a listing reported one.
+fn open_regular(root: &Root, path: &str, is_listed: bool) -> Result<(File, Metadata), BodyError> {
+    if !is_listed {
+        // Opening a device can already have an effect.
+        root.look(path)?;
+    }
+    root.open_listed(path)
 }
 
 /// Reads until the buffer is full or the file ends; returns how much was read.
@@ -184,12 +198,12 @@ enum Attempt {
 }
 
 fn attempt(
-    file: &File,
+    (file, metadata): (File, Metadata),
     limit: usize,
     patience: SavePatience,
     left: Duration,
 ) -> Result<Attempt, BodyError> {
-    let before = stamp(file)?;
+    let before = FileStamp::of(&metadata);
     if before.size > limit as u64 {
         return Err(BodyError::TooLarge {
             size: before.size,
@@ -201,15 +215,15 @@ fn attempt(
     {
         return Ok(Attempt::Changing(wait));
     }
-    let bytes = read_all(file, before.size, limit)?;
+    let bytes = read_all(&file, before.size, limit)?;
     if bytes.is_empty() && patience.doubts_empty {
         pause(Duration::MAX);
     }
     // Two saves within one tick of the clock leave the same stamp, so while the stamp is that young
     // the text itself is compared.
-    let is_same = stamp(file)? == before
+    let is_same = stamp(&file)? == before
         && bytes.len() as u64 == before.size
-        && (before.is_settled() || read_all(file, before.size, limit)? == bytes);
+        && (before.is_settled() || read_again(&file, before.size, limit)? == bytes);
     if !is_same {
         return Ok(Attempt::Changing(Duration::from_millis(1)));
     }
@@ -219,17 +233,19 @@ fn attempt(
     }))
 }
 
-/// Reads a file from its start, at most one byte past the limit.
-fn read_all(mut file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
+/// Reads an open file to its end, at most one byte past the limit.
+fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
     let most = (limit as u64).saturating_add(1);
-    let read = file
-        .rewind()
-        .and_then(|()| file.take(most).read_to_end(&mut bytes));
-    match read {
+    match file.take(most).read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
         Err(error) => Err(body_error(&error)),
     }
+}
+
+fn read_again(mut file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
+    file.rewind().map_err(|error| body_error(&error))?;
+    read_all(file, size, limit)
 }
 
 fn stamp(file: &File) -> Result<FileStamp, BodyError> {

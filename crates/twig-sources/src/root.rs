@@ -1,5 +1,7 @@
 //! A library's folder, beneath which everything is opened: symlinks that point outside are refused.
+//! [`Root::beside`] opens the one folder that may be outside: the documents of a project.
 
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::Path;
@@ -26,6 +28,57 @@ impl Root {
             Ok(dir) => Ok(Self { dir }),
             Err(error) => Err(body_error(&error)),
         }
+    }
+
+    /// Opens the folder of documents that a project names beside its own folder, by its path in the
+    /// project.
+    ///
+    /// Symlinks may lead to another folder of the project, but neither out of it, nor to the project
+    /// itself, nor to a hidden folder.
+    pub(crate) fn beside(own: &Path, folder: &str) -> Result<Self, BodyError> {
+        let Some(project) = own.parent().filter(|_| !own.is_symlink()) else {
+            return Err(BodyError::OutsideProject);
+        };
+        let real = |path: &Path| path.canonicalize().map_err(|error| body_error(&error));
+        let project = real(project)?;
+        let folder = real(&project.join(folder))?;
+        let below = folder.strip_prefix(&project);
+        let below = below.map_err(|_| BodyError::OutsideProject)?;
+        let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+        if below.as_os_str().is_empty() || below.iter().any(is_hidden) {
+            return Err(BodyError::OutsideProject);
+        }
+        let mut root = Self::open(&project)?;
+        // What replaces one of these folders meanwhile is not followed.
+        for name in below {
+            root = root.step_into(name)?;
+        }
+        Ok(root)
+    }
+
+    /// Opens a folder in it, unless a symlink has that name.
+    #[cfg(unix)]
+    fn step_into(&self, name: &OsStr) -> Result<Self, BodyError> {
+        use rustix::fs::{Mode, OFlags, openat};
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(&self.dir, name, flags, Mode::empty());
+        let opened = opened.map_err(|error| body_error(&error.into()))?;
+        let dir = Dir::from_std_file(opened.into());
+        Ok(Self { dir })
+    }
+
+    /// Opens a folder in it, unless a symlink has that name.
+    #[cfg(not(unix))]
+    fn step_into(&self, name: &OsStr) -> Result<Self, BodyError> {
+        let found = self.dir.symlink_metadata(name);
+        if found.is_ok_and(|found| found.is_symlink()) {
+            return Err(BodyError::OutsideProject);
+        }
+        let dir = self
+            .dir
+            .open_dir(name)
+            .map_err(|error| body_error(&error))?;
+        Ok(Self { dir })
     }
 
     /// Opens a folder beneath; nothing opened through it can leave it.

@@ -16,6 +16,7 @@ mod snippet;
 mod words;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
 
 use twig_core::search::{Hit, Query};
@@ -41,6 +42,8 @@ pub struct SearchIndex {
     index: Option<Index>,
     looked: Instant,
     round: Duration,
+    /// Counts the texts that were read.
+    counter: Arc<AtomicUsize>,
 }
 
 impl SearchIndex {
@@ -52,13 +55,20 @@ impl SearchIndex {
             index: None,
             looked: Instant::now(),
             round: ROUND,
+            counter: Arc::default(),
         }
+    }
+
+    /// Counts the texts that are read from now on.
+    pub fn count_in(&mut self, counter: Arc<AtomicUsize>) {
+        self.counter = counter;
     }
 
     /// The hits in that catalog, best first, as its files are now.
     ///
-    /// Any text is a query: text without a word is searched for literally, in names and titles. The
-    /// error is a sentence for people.
+    /// Any text is a query: text without a word is searched for literally, in names and titles. If
+    /// too few items have all words, those with some of them follow, ranked by BM25. A skill is one
+    /// hit, in which of its files the words may be. The error is a sentence for people.
     pub fn search(
         &mut self,
         catalog: &Arc<Catalog>,
@@ -103,6 +113,7 @@ impl SearchIndex {
         let world = TextSource {
             bodies,
             limits: &self.limits,
+            counter: &self.counter,
         };
         index.follow(world, catalog)?;
         if self.looked.elapsed() >= self.round {
@@ -117,7 +128,7 @@ impl SearchIndex {
                 break;
             }
         }
-        let hits = index.hits(&words, query, &spots)?;
+        let hits = index.hits(world, &words, query, &spots);
         self.index = Some(index);
         Ok(hits)
     }
@@ -158,6 +169,7 @@ mod tests {
             text: text.to_owned(),
             scope: SearchScope::All,
             limit: 100,
+            enough: 100,
         };
         index.search(&live.snapshot(), live, &query).unwrap().len()
     }
@@ -176,7 +188,7 @@ mod tests {
         let (folder, live) = library(50);
         let mut index = SearchIndex::new(Limits::default());
         let opened = Index::open(ON_DISK).unwrap();
-        opened.database.limit_pages(10);
+        opened.database.limit_pages(1);
         index.index = Some(opened);
         assert_eq!(count(&mut index, &live, "words"), 50);
         assert_eq!(index.place, IN_MEMORY);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use twig_core::store::{Store, StoreName};
-use twig_core::{CatalogFilter, LibraryKind, Limits};
+use twig_core::{CatalogFilter, LibraryKind, Limits, ListingSettings};
 
 use crate::followed_config::{FollowedConfig, Remembered};
 use crate::store::{Access, Workspaces};
@@ -24,6 +24,10 @@ pub struct Settings {
     /// A project's own folders (`.twig`), the nearest first; they come before the data folder.
     /// None need exist.
     pub projects: Vec<PathBuf>,
+    /// The folder that the server works in.
+    pub work: Option<PathBuf>,
+    /// The folders that the server's client works in, as it says.
+    pub roots: Vec<PathBuf>,
     /// The kind of the named folders; detected by their layout if `None`.
     pub kind: Option<LibraryKind>,
     /// The user's home, shown as `~` in paths.
@@ -34,6 +38,10 @@ pub struct Settings {
     pub limits: Limits,
     /// How changes are noticed.
     pub watching: Watching,
+    /// The folder of packages that were fetched.
+    pub packages: Option<PathBuf>,
+    /// The user's lock, which says which files the packages of the configuration have.
+    pub lock: Option<PathBuf>,
     /// The record of trusted libraries; without one no library is trusted.
     pub trust: Option<PathBuf>,
     /// The prefix of the bash functions of a `functions` library.
@@ -42,6 +50,8 @@ pub struct Settings {
     pub project: Option<Selected>,
     /// What of all this is offered.
     pub only: CatalogFilter,
+    /// What lists show of it; the configuration replaces it when it changes.
+    pub listing: ListingSettings,
     /// The workspace whose projects offer their prompts after all libraries.
     pub workspace: Option<OfferedWorkspace>,
     /// The configuration to follow; its folders replace `remembered` when it changes.
@@ -78,15 +88,20 @@ impl Default for Settings {
             libraries: Vec::new(),
             remembered: Vec::new(),
             projects: Vec::new(),
+            work: None,
+            roots: Vec::new(),
             kind: None,
             home: None,
             separator: ":".to_owned(),
             limits: Limits::default(),
             watching: Watching::Auto,
+            packages: None,
+            lock: None,
             trust: None,
             function_prefix: "prompt_".to_owned(),
             project: None,
             only: CatalogFilter::default(),
+            listing: ListingSettings::default(),
             workspace: None,
             config: None,
         }
@@ -107,13 +122,18 @@ impl Settings {
     /// The same settings with absolute paths, so that changing the working folder has no effect.
     pub(crate) fn absolute(mut self) -> Self {
         self.data = self.data.map(|path| absolute(&path));
-        for paths in [&mut self.libraries, &mut self.projects] {
+        self.work = self.work.map(|path| absolute(&path));
+        for paths in [&mut self.libraries, &mut self.projects, &mut self.roots] {
             *paths = paths.iter().map(|path| absolute(path)).collect();
         }
-        for remembered in &mut self.remembered {
+        let folders = self.remembered.iter_mut();
+        for remembered in folders.filter(|it| it.package.is_none()) {
             remembered.path = absolute(&remembered.path);
+            remembered.repository = remembered.repository.take().map(|it| absolute(&it));
         }
         self.trust = self.trust.map(|path| absolute(&path));
+        self.packages = self.packages.map(|path| absolute(&path));
+        self.lock = self.lock.map(|path| absolute(&path));
         self
     }
 

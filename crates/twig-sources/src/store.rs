@@ -31,13 +31,14 @@ use twig_core::store::{
     Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version,
     VersionQuery, Write,
 };
-use twig_core::suggest;
 
 pub use self::apply::OldVersions;
 pub use self::compact::Reclaimed;
 use self::open::open;
 use self::queue::QueueError;
 use self::reader::StoreReader;
+use self::rows::{ItemRow, StoredProject};
+use self::sql::Sql;
 use self::sqlite_error::SqliteError;
 use self::watcher::StoreWatcher;
 use self::workspace_handle::WorkspaceHandle;
@@ -91,6 +92,29 @@ impl SqliteStore {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads a prompt or resource of a project, deleted or not. `near` finds similar names for one
+    /// that does not exist.
+    fn item<T>(
+        &self,
+        project: &StoreName,
+        (kind, name): (ItemKind, &StoreName),
+        read: impl FnOnce(&Sql<'_>, &ItemRow) -> Result<T, SqliteError>,
+        near: impl FnOnce(&Sql<'_>, &StoredProject) -> Result<Vec<Box<str>>, SqliteError>,
+    ) -> Result<T, StoreError> {
+        self.reader().read(&self.handle, |sql| {
+            let found = apply::find(sql, &self.handle.workspace, project)?;
+            if let Some(item) = rows::item(sql, &found, kind, name)? {
+                return read(sql, &item);
+            }
+            Err(SqliteError::from(StoreError::Missing {
+                kind,
+                name: name.clone(),
+                project: project.clone(),
+                near: near(sql, &found)?,
+            }))
+        })
+    }
+
     fn hand_over(&self, job: WriteJob) -> Result<(), Box<(WriteJob, StoreError)>> {
         let could_not = |reason: &str| {
             StoreError::Unavailable(format!(
@@ -142,7 +166,7 @@ impl Store for SqliteStore {
 
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
         let rows = self.reader().read(&self.handle, rows::projects)?;
-        let summary = |row: rows::StoredProject| Summary {
+        let summary = |row: StoredProject| Summary {
             id: row.id,
             name: row.name,
             prompts: row.prompts,
@@ -150,6 +174,7 @@ impl Store for SqliteStore {
             history: row.history,
             changes: row.rev,
             created: row.created,
+            changed: row.changed,
         };
         Ok(rows.into_iter().map(summary).collect())
     }
@@ -177,24 +202,12 @@ impl Store for SqliteStore {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<Version>, StoreError> {
-        self.reader().read(&self.handle, |sql| {
-            let Some(found) = rows::project(sql, project)? else {
-                return Err(StoreError::NoProject {
-                    project: project.clone(),
-                    workspace: self.handle.workspace.clone(),
-                }
-                .into());
-            };
-            if let Some(item) = rows::item(sql, &found, kind, name)? {
-                return rows::history(sql, kind, name, &item);
-            }
-            Err(SqliteError::from(StoreError::Missing {
-                kind,
-                name: name.clone(),
-                project: project.clone(),
-                near: Vec::new(),
-            }))
-        })
+        self.item(
+            project,
+            (kind, name),
+            |sql, item| rows::history(sql, kind, name, item),
+            |_, _| Ok(Vec::new()),
+        )
     }
 
     fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError> {
@@ -205,27 +218,13 @@ impl Store for SqliteStore {
             before,
             most,
         } = query;
-        self.reader().read(&self.handle, |sql| {
-            let Some(found) = rows::project(sql, project)? else {
-                return Err(StoreError::NoProject {
-                    project: project.clone(),
-                    workspace: self.handle.workspace.clone(),
-                }
-                .into());
-            };
-            if let Some(item) = rows::item(sql, &found, *kind, name)? {
-                let before = before.unwrap_or(u64::MAX);
-                return rows::versions(sql, *kind, name, &item, before, *most);
-            }
-            let names = rows::names(sql, &found, *kind)?;
-            let near = suggest::near(name.as_str(), names.iter().map(|name| &**name));
-            Err(SqliteError::from(StoreError::Missing {
-                kind: *kind,
-                name: name.clone(),
-                project: project.clone(),
-                near: near.into_iter().map(Box::from).collect(),
-            }))
-        })
+        let before = before.unwrap_or(u64::MAX);
+        self.item(
+            project,
+            (*kind, name),
+            |sql, item| rows::versions(sql, *kind, name, item, before, *most),
+            |sql, project| rows::near(sql, project, *kind, name),
+        )
     }
 
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {

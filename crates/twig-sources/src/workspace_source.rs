@@ -216,7 +216,7 @@ impl WorkspaceSource {
         let known = self.known();
         let error = known.problem.as_ref()?;
         let name = &self.offered.name;
-        let message = format!("the prompts of workspace '{name}' are not served: {error}");
+        let message = format!("the prompts of workspace `{name}` are not served: {error}");
         let path = self.offered.workspaces.path(name).display().to_string();
         let problem = Problem::of_file(ProblemCode::Store, Severity::Error, &path, message);
         Some(if known.projects.is_empty() {

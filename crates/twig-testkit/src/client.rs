@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 pub const MODERN: &str = "2026-07-28";
 
 /// Long enough for a slow machine; waits end as soon as their condition holds.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client of one server process.
 #[derive(Debug)]
@@ -85,9 +85,14 @@ impl TestClient {
 
     /// `initialize` in the legacy era; returns the result.
     pub fn initialize(&mut self) -> Value {
+        self.initialize_as("testkit", "2025-11-25")
+    }
+
+    /// The same for a client of this name, in this version.
+    pub fn initialize_as(&mut self, name: &str, version: &str) -> Value {
         let params = json!({
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "testkit", "version": "0"},
+            "protocolVersion": version, "capabilities": {},
+            "clientInfo": {"name": name, "version": "0"},
         });
         let answer = self.request("initialize", params);
         self.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-/// Writes files below a folder.
+/// The files of a fixture, in its order: their paths and texts.
 ///
 /// A line `//- path/to/file` starts a file; the lines up to the next one are its text.
-pub fn write_fixture(root: &Path, fixture: &str) {
+pub fn fixture_files(fixture: &str) -> Vec<(&str, String)> {
     let mut files: Vec<(&str, String)> = Vec::new();
     for line in fixture.split_inclusive('\n') {
         match (line.strip_prefix("//- "), files.last_mut()) {
@@ -15,7 +15,12 @@ pub fn write_fixture(root: &Path, fixture: &str) {
             (None, None) => assert!(line.trim().is_empty(), "a fixture starts with `//- path`"),
         }
     }
-    for (path, text) in files {
+    files
+}
+
+/// Writes the files of a fixture below a folder.
+pub fn write_fixture(root: &Path, fixture: &str) {
+    for (path, text) in fixture_files(fixture) {
         let path = root.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).expect("the test's own folder is writable");

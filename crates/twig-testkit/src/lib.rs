@@ -1,4 +1,5 @@
-//! Test tools: a hermetic environment, fixtures as text, and an MCP client over a child process.
+//! Test tools: a hermetic environment, fixtures as text, an MCP client over a child process, and git
+//! repositories with servers for them.
 //!
 //! What fails here fails a test, so these functions panic where others would return an error.
 
@@ -10,13 +11,32 @@ mod client;
 mod cost;
 // A hermetic home for one test.
 mod env;
-// Writes a tree of files from one text.
+// Reads and writes a tree of files as one text.
 mod fixture;
+// Serves repositories with `git daemon`.
+mod git_daemon;
+// Makes repositories, with names in them that git itself refuses.
+mod git_repo;
+// Serves repositories and files over HTTP, with faults.
+mod git_server;
+// Reads one HTTP request.
+mod http_request;
+// Accepts connections on a free loopback port.
+mod loopback;
 // Files of libraries in memory: the one fake of the ports that read them.
 mod memory_files;
+// Checks a value against a JSON Schema.
+mod schema;
+// Serves repositories over SSH.
+mod ssh_server;
 
 pub use client::{Ended, MODERN, TestClient};
 pub use cost::{assert_linear, cpu_time, figure};
 pub use env::{CommandOutput, TestEnv};
-pub use fixture::write_fixture;
+pub use fixture::{fixture_files, write_fixture};
+pub use git_daemon::GitDaemon;
+pub use git_repo::{GitRepo, RawEntry, hermetic_git, search_path};
+pub use git_server::GitServer;
 pub use memory_files::MemoryFiles;
+pub use schema::schema_errors;
+pub use ssh_server::SshServer;

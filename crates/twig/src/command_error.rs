@@ -4,8 +4,8 @@
 use std::io;
 
 use serde::Serialize;
-use twig_core::RenderError;
 use twig_core::store::StoreError;
+use twig_core::{Problem, RenderError};
 use twig_sources::LockError;
 
 /// The kind of error that ended a command; it decides the exit code.
@@ -86,6 +86,14 @@ impl CommandError {
 
     pub(crate) fn fixable(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Fixable, message)
+    }
+
+    /// A mistake in a file because of which something was not done; `shown` is the file's path.
+    pub(crate) fn mistake(what: &str, shown: &str, problem: &Problem) -> Self {
+        let line = problem.line.map(|line| format!(":{line}"));
+        let line = line.unwrap_or_default();
+        let error = Self::fixable(format!("{what}: {shown}{line}: {}", problem.message));
+        problem.help.iter().fold(error, Self::hint)
     }
 
     #[must_use]

@@ -2,6 +2,8 @@
 //! dispatches; help, completions and the man page come from the same clap definition.
 
 mod backup;
+mod bench;
+mod budget;
 mod check;
 mod client;
 mod clipboard;
@@ -21,7 +23,9 @@ mod help;
 mod import;
 mod init;
 mod item;
+mod keys;
 mod library;
+mod line_editor;
 mod list;
 mod manifest_file;
 mod mv;
@@ -29,12 +33,15 @@ mod new;
 mod old_spelling;
 mod opened_catalog;
 mod origin;
+mod packages;
 mod path;
 mod pick;
 mod project;
 mod question;
+mod raw_terminal;
 mod render;
 mod rm;
+mod schema;
 mod scope;
 mod search;
 mod serve;
@@ -50,6 +57,8 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::bench::BenchCommand;
+use self::budget::BudgetArgs;
 use self::check::CheckArgs;
 use self::complete::CompleteArgs;
 use self::completions::CompletionsArgs;
@@ -61,15 +70,24 @@ use self::help::HelpArgs;
 use self::import::ImportArgs;
 use self::init::InitArgs;
 use self::item::{PromptCommand, ResourceCommand};
-use self::library::LibraryCommand;
+use self::library::{LibraryAddArgs, LibraryCommand, LibraryRemoveArgs};
 use self::list::ListArgs;
 use self::mv::MvArgs;
 use self::new::NewCommand;
+use self::packages::diff::DiffArgs;
+use self::packages::gc::GcArgs;
+use self::packages::install::InstallArgs;
+use self::packages::inventory::InventoryArgs;
+use self::packages::update::{OutdatedArgs, UpdateArgs};
+use self::packages::vendor::VendorArgs;
+use self::packages::verify::VerifyArgs;
+use self::packages::why::WhyArgs;
 use self::path::PathArgs;
 use self::pick::PickArgs;
 use self::project::ProjectCommand;
 use self::render::RenderArgs;
 use self::rm::RmArgs;
+use self::schema::SchemaArgs;
 use self::search::SearchArgs;
 use self::serve::ServeArgs;
 use self::show::ShowArgs;
@@ -125,6 +143,27 @@ pub(crate) fn command_line(words: impl Iterator<Item = OsString> + Clone) -> Com
     command
 }
 
+/// The words with `twig library help add` written as `twig library add --help`.
+pub(crate) fn with_help_flag(mut words: Vec<OsString>) -> Vec<OsString> {
+    let help = words.iter().position(|word| word == "help");
+    let Some(help) = help.filter(|at| *at > 1) else {
+        return words;
+    };
+    let mut command = Cli::command();
+    command.build();
+    for word in &words[1..help] {
+        let inner = command.find_subcommand(word);
+        match inner.filter(|inner| inner.has_subcommands()) {
+            Some(inner) => command = inner.clone(),
+            // After any other word, `help` is a name like others.
+            None => return words,
+        }
+    }
+    words.remove(help);
+    words.push("--help".into());
+    words
+}
+
 /// The colour that the command line asks for, before it is parsed: clap prints mistakes in it, too.
 fn color_of(words: impl Iterator<Item = OsString>) -> ColorWhen {
     let mut words = words.skip(1).take_while(|word| word != "--");
@@ -142,7 +181,9 @@ fn color_of(words: impl Iterator<Item = OsString>) -> ColorWhen {
     when
 }
 
+/// A server defines its own flags only: those of other commands would take time and memory.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(crate) enum TwigCommand {
     /// Serve your prompts over MCP on standard input and output, or over HTTP
     #[command(alias = "start")]
@@ -160,6 +201,9 @@ pub(crate) enum TwigCommand {
     Pick(PickArgs),
     /// Search prompts and documents by name, title, description and text
     Search(SearchArgs),
+    /// Measure how well a search answers questions
+    #[command(subcommand)]
+    Bench(BenchCommand),
     /// Check libraries and report problems
     Check(CheckArgs),
     /// Create starter prompts and documents for a project
@@ -177,8 +221,33 @@ pub(crate) enum TwigCommand {
     Rm(RmArgs),
     /// Print the path of a prompt, document or library
     Path(PathArgs),
+    /// Print the JSON Schema of `twig.toml`, or of another file, for your editor
+    Schema(SchemaArgs),
     /// Import prompts that were written for other tools
     Import(ImportArgs),
+    /// Add packages of prompts and skills, or folders, so that they are served from now on
+    Add(LibraryAddArgs),
+    /// Make this machine match the lock: fetch what is missing, remove what is not wanted
+    Install(InstallArgs),
+    /// List packages that have newer versions
+    Outdated(OutdatedArgs),
+    /// Bring packages to their newest versions, after showing what changes
+    #[command(visible_alias = "upgrade")]
+    Update(UpdateArgs),
+    /// Show what two versions of a package differ in
+    Diff(DiffArgs),
+    /// Compare the files of packages with their lists, and verify their signatures
+    Verify(VerifyArgs),
+    /// Show which library and package a prompt comes from, and at which version
+    Why(WhyArgs),
+    /// Remove a package or a folder that was added
+    Remove(LibraryRemoveArgs),
+    /// Remove fetched packages that no lock names
+    Gc(GcArgs),
+    /// Copy the locked files of packages into the repository, for people without Twig
+    Vendor(VendorArgs),
+    /// List every prompt and skill in clients' folders: who put it there, and whether it was changed
+    Inventory(InventoryArgs),
     /// List libraries, add folders, and trust libraries that run programs
     #[command(subcommand)]
     Library(LibraryCommand),
@@ -196,8 +265,10 @@ pub(crate) enum TwigCommand {
     Resource(ResourceCommand),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
-    /// Add Twig to the configuration of an AI client
+    /// Add Twig to the configuration of AI clients
     Connect(ConnectArgs),
+    /// Show how much of your prompts' names and descriptions clients can hold
+    Budget(BudgetArgs),
     /// Report what was found where, what is wrong, and whether clients can reach it
     Doctor(DoctorArgs),
     /// Print or install the script that completes commands and names in your shell
@@ -241,6 +312,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Render(options) => render::run(&options, ui)?,
         TwigCommand::Pick(options) => pick::run(&options, ui)?,
         TwigCommand::Search(options) => search::run(&options, ui)?,
+        TwigCommand::Bench(what) => bench::run(&what, ui)?,
         TwigCommand::Check(options) => check::run(&options, ui)?,
         TwigCommand::Init(options) => init::run(&options, ui)?,
         TwigCommand::New(what) => new::run(what, ui)?,
@@ -248,14 +320,27 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Mv(options) => mv::run(&options, ui)?,
         TwigCommand::Rm(options) => rm::run(&options, ui)?,
         TwigCommand::Path(options) => path::run(&options, ui)?,
+        TwigCommand::Schema(options) => schema::run(&options, ui)?,
         TwigCommand::Connect(options) => connect::run(&options, ui)?,
         TwigCommand::Export(options) => export::run(&options, ui)?,
+        TwigCommand::Budget(options) => budget::run(&options, ui)?,
         TwigCommand::Doctor(options) => doctor::run(&options, ui)?,
         TwigCommand::Completions(options) => completions::run(&options, ui)?,
         TwigCommand::Complete(options) => complete::run(&options, ui)?,
         TwigCommand::Man { command } => man(&command, ui)?,
         TwigCommand::Help(options) => help::run(&options, ui)?,
         TwigCommand::Import(options) => import::run(&options, ui)?,
+        TwigCommand::Add(options) => library::run_add(&options, ui)?,
+        TwigCommand::Install(options) => packages::install::run(&options, ui)?,
+        TwigCommand::Outdated(options) => packages::update::outdated(&options, ui)?,
+        TwigCommand::Update(options) => packages::update::run(&options, ui)?,
+        TwigCommand::Diff(options) => packages::diff::run(&options, ui)?,
+        TwigCommand::Verify(options) => packages::verify::run(&options, ui)?,
+        TwigCommand::Why(options) => packages::why::run(&options, ui)?,
+        TwigCommand::Remove(options) => library::run_remove(&options, ui)?,
+        TwigCommand::Gc(options) => packages::gc::run(&options, ui)?,
+        TwigCommand::Vendor(options) => packages::vendor::run(&options, ui)?,
+        TwigCommand::Inventory(options) => packages::inventory::run(&options, ui)?,
         TwigCommand::Library(what) => library::run(&what, ui)?,
         TwigCommand::Workspace(what) => workspace::run(what, ui)?,
         TwigCommand::Project(what) => project::run(what, ui)?,
@@ -271,7 +356,6 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
 /// The man page of `twig` itself, or of one of its commands.
 fn man(command: &[String], ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let mut found = examples::with_examples(Cli::command());
-    found.build();
     for name in command {
         let Some(inner) = found
             .find_subcommand(name)
@@ -292,4 +376,52 @@ fn man(command: &[String], ui: &mut Ui) -> Result<ExitCode, CommandError> {
     clap_mangen::Man::new(found).render(&mut page)?;
     ui.raw(&String::from_utf8_lossy(&page))?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The commands without `--json`, and why.
+    const WITHOUT: [(&str, &str); 7] = [
+        ("serve", "its output is the protocol"),
+        ("demo", "it shows a conversation"),
+        ("pick", "it asks on a terminal; --plain lists names"),
+        ("completions", "it prints a script"),
+        ("man", "it prints a page"),
+        ("help", "it prints a page"),
+        ("schema", "it prints JSON in any case"),
+    ];
+
+    fn leaves(command: &Command, path: &str, found: &mut Vec<(String, bool)>) {
+        for inner in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let path = format!("{path} {}", inner.get_name());
+            if inner.get_subcommands().next().is_some() {
+                leaves(inner, &path, found);
+                continue;
+            }
+            let mut flags = inner.get_arguments();
+            let has_json = flags.any(|flag| flag.get_long() == Some("json") && !flag.is_hide_set());
+            found.push((path, has_json));
+        }
+    }
+
+    #[test]
+    fn every_command_that_prints_has_json_and_is_documented() {
+        let mut found = Vec::new();
+        let mut command = Cli::command();
+        // Flags are built only when they are needed.
+        command.build();
+        leaves(&command, "twig", &mut found);
+        let page = include_str!("../../../docs/json.md");
+        for (path, has_json) in found {
+            let name = path.trim_start_matches("twig ");
+            let reason = WITHOUT.iter().find(|(without, _)| *without == name);
+            assert_eq!(has_json, reason.is_none(), "{path}");
+            // Resources print what prompts print.
+            let shown = path.replace("twig resource", "twig prompt");
+            let is_documented = page.contains(&format!("`{shown}`"));
+            assert!(is_documented || !has_json, "docs/json.md lacks `{shown}`");
+        }
+    }
 }

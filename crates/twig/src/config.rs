@@ -1,5 +1,6 @@
 //! `config.toml`: the user's settings for how Twig runs.
 
+mod clients;
 mod edit;
 mod libraries;
 
@@ -8,16 +9,36 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use twig_core::Limits;
 use twig_core::parse::{Table, TomlItem, TomlValue, read_toml};
 use twig_core::problem::locate;
-use twig_sources::{ConfigMistake, FollowedConfig, LiveSettings, Remembered};
+use twig_core::{Limits, ListingSettings};
+use twig_sources::{ConfigMistake, FetchLimits, FollowedConfig, LiveSettings, Remembered};
 
 pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
+
+/// The JSON Schema of the file. It says what this module reads; a test compares the two.
+pub(crate) const CONFIG_SCHEMA: &str = include_str!("config/schema.json");
+
+/// Every setting.
+const SETTINGS: [&str; 13] = [
+    "separator",
+    "trigger",
+    "limits",
+    "http",
+    "packages",
+    "functions",
+    "clients",
+    "store",
+    "libraries",
+    "hide",
+    "pin",
+    "serve_own",
+    "serve",
+];
 
 /// The configuration, defaults filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) separator: String,
     pub(crate) limits: Limits,
     pub(crate) http: http::HttpLimits,
+    /// What bounds the fetch of a package.
+    pub(crate) packages: FetchLimits,
     /// Variables that prompt functions get.
     pub(crate) function_environment: Vec<String>,
     /// The prefix that marks a prompt's name in a message.
@@ -36,6 +59,10 @@ pub(crate) struct Config {
     pub(crate) libraries: Vec<Remembered>,
     /// Whether `serve` offers the prompts of the store; the transport decides if it is `None`.
     pub(crate) serves_store: Option<bool>,
+    /// What lists show of the prompts.
+    pub(crate) listing: ListingSettings,
+    /// What alone servers offer, unless `--only` says otherwise; everything if it is empty.
+    pub(crate) serves_only: Vec<String>,
 }
 
 impl Default for Config {
@@ -44,11 +71,14 @@ impl Default for Config {
             separator: ":".to_owned(),
             limits: Limits::default(),
             http: http::HttpLimits::default(),
+            packages: FetchLimits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
             command_clients: Vec::new(),
             libraries: Vec::new(),
             serves_store: None,
+            listing: ListingSettings::default(),
+            serves_only: Vec::new(),
         }
     }
 }
@@ -95,6 +125,7 @@ pub(crate) fn load_and_follow(
             remembered: config.libraries.clone(),
             separator: config.separator.clone(),
             serves_store: config.serves_store.unwrap_or(serves_store),
+            listing: config.listing.clone(),
         };
         *known = config;
         Ok(live)
@@ -115,7 +146,11 @@ impl Config {
                 "[functions]",
                 self.function_environment != other.function_environment,
             ),
-            ("[clients]", self.command_clients != other.command_clients),
+            (
+                "`like_opencode`",
+                self.command_clients != other.command_clients,
+            ),
+            ("[serve]", self.serves_only != other.serves_only),
         ];
         let differ = differ.into_iter().filter(|(_, differs)| *differs);
         differ.map(|(name, _)| name).collect()
@@ -169,6 +204,8 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
             ("http", TomlValue::Table(table)) => set(&mut config.http, &HTTP, table)
                 .map_err(|(message, item)| wrong(message, item.span.start))?,
+            ("packages", TomlValue::Table(table)) => set(&mut config.packages, &PACKAGES, table)
+                .map_err(|(message, item)| wrong(message, item.span.start))?,
             ("libraries", _) => {
                 let read = libraries::read(places, path, &entry.item);
                 config.libraries = read.map_err(|(message, at)| wrong(message, at))?;
@@ -179,37 +216,70 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                     names.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
             ("clients", TomlValue::Table(table)) => {
-                let names = clients(table);
-                config.command_clients =
-                    names.map_err(|(message, item)| wrong(message, item.span.start))?;
+                let read = clients::read(table);
+                (config.command_clients, config.listing.clients) =
+                    read.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            ("serve", TomlValue::Table(table)) => {
+                let only = serve(table);
+                config.serves_only =
+                    only.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
+            ("serve_own", item) => {
+                let TomlValue::Bool(value) = item else {
+                    return Err(wrong("`serve_own` has to be true or false".to_owned(), at));
+                };
+                config.listing.serves_own = *value;
             }
             ("store", TomlValue::Table(table)) => {
                 let serves = store(table);
                 config.serves_store =
                     serves.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            (key @ ("limits" | "http" | "functions" | "clients" | "store"), _) => {
+            (key @ ("hide" | "pin"), _) => {
+                let patterns = patterns(key, &entry.item);
+                let patterns =
+                    patterns.map_err(|(message, item)| wrong(message, item.span.start))?;
+                match key {
+                    "hide" => config.listing.rules.hide = patterns,
+                    _ => config.listing.rules.pin = patterns,
+                }
+            }
+            (
+                key
+                @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
+                _,
+            ) => {
                 let message = format!("`{key}` has to be a table: [{key}]");
                 return Err(wrong(message, at));
             }
             (key, _) => {
                 let mistake = wrong(format!("unknown setting `{key}`"), at);
-                let known = [
-                    "separator",
-                    "trigger",
-                    "limits",
-                    "http",
-                    "functions",
-                    "clients",
-                    "store",
-                    "libraries",
-                ];
-                let help = twig_core::suggest::did_you_mean(key, known);
+                let help = twig_core::suggest::did_you_mean(key, SETTINGS);
                 return Err(ConfigMistake { help, ..mistake });
             }
         }
     }
     Ok(config)
+}
+
+/// `hide`, `pin` and `only`: patterns of names of libraries and prompts.
+fn patterns<'t, 'a>(
+    key: &str,
+    item: &'t TomlItem<'a>,
+) -> Result<Vec<Box<str>>, (String, &'t TomlItem<'a>)> {
+    let expected = || match key {
+        "only" => "`only` is a list of names of libraries and prompts: [\"team\"]".to_owned(),
+        key => format!("`{key}` is a list of names of prompts: [\"review:*\"]"),
+    };
+    let TomlValue::List(items) = &item.value else {
+        return Err((expected(), item));
+    };
+    let patterns = items.iter().map(|item| match &item.value {
+        TomlValue::Text(text) if !text.trim().is_empty() => Ok(text.trim().into()),
+        _ => Err((expected(), item)),
+    });
+    patterns.collect()
 }
 
 fn is_separator(text: &str) -> bool {
@@ -263,25 +333,23 @@ fn store<'t, 'a>(table: &'t Table<'a>) -> Result<Option<bool>, (String, &'t Toml
     Ok(serves)
 }
 
-/// `like_opencode`: names of clients.
-fn clients<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t TomlItem<'a>)> {
-    let mut names = Vec::new();
+/// `only`: what alone servers offer.
+fn serve<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t TomlItem<'a>)> {
+    let mut only = Vec::new();
     for entry in &table.entries {
         let item = &entry.item;
-        let expected = "`like_opencode` is a list of names of clients: [\"acme-code\"]";
-        let (TomlValue::List(items), "like_opencode") = (&item.value, &*entry.key) else {
-            return Err((expected.to_owned(), item));
-        };
-        for item in items {
-            match &item.value {
-                TomlValue::Text(name) if !name.trim().is_empty() => {
-                    names.push(name.trim().to_owned());
-                }
-                _ => return Err((expected.to_owned(), item)),
-            }
+        if &*entry.key != "only" {
+            let near = twig_core::suggest::did_you_mean(&entry.key, ["only"]);
+            let near = near.map(|near| format!("; {near}")).unwrap_or_default();
+            let message = format!("unknown setting `{}` of [serve]{near}", entry.key);
+            return Err((message, item));
         }
+        only = patterns("only", item)?
+            .into_iter()
+            .map(Into::into)
+            .collect();
     }
-    Ok(names)
+    Ok(only)
 }
 
 fn is_variable(name: &str) -> bool {
@@ -297,7 +365,7 @@ type LimitRow<T> = (&'static str, usize, fn(&mut T, usize));
 /// The maximum of the number type.
 const ANY: usize = usize::MAX;
 
-const LIMITS: [LimitRow<Limits>; 28] = [
+const LIMITS: [LimitRow<Limits>; 29] = [
     ("template_source", ANY, |to, n| to.template_source = n),
     ("template_sources", ANY, |to, n| to.template_sources = n),
     ("manifest", ANY, |to, n| to.manifest = n),
@@ -323,6 +391,7 @@ const LIMITS: [LimitRow<Limits>; 28] = [
     ("function_millis", ANY, |to, n| {
         to.function_millis = n as u64;
     }),
+    ("answer_millis", DAY, |to, n| to.answer_millis = n as u64),
     ("include_depth", ANY, |to, n| to.include_depth = n),
     ("includes", ANY, |to, n| to.includes = n),
     ("message", ANY, |to, n| to.message = n),
@@ -349,6 +418,13 @@ const HTTP: [LimitRow<http::HttpLimits>; 11] = [
     ("stall_millis", DAY, |to, n| to.stall = millis(n)),
     ("keep_alive_millis", DAY, |to, n| to.keep_alive = millis(n)),
     ("session_millis", DAY, |to, n| to.session = millis(n)),
+];
+
+const PACKAGES: [LimitRow<FetchLimits>; 4] = [
+    ("bytes", ANY, |to, n| to.bytes = n as u64),
+    ("files", MANY, |to, n| to.files = n),
+    ("stall_millis", DAY, |to, n| to.stall = millis(n)),
+    ("fetch_millis", DAY, |to, n| to.total = millis(n)),
 ];
 
 fn millis(number: usize) -> Duration {
@@ -382,4 +458,51 @@ fn set<'t, 'a, T>(
         set(limits, number);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_schema_has_every_setting_that_is_read() {
+        let schema: Value = serde_json::from_str(CONFIG_SCHEMA).unwrap();
+        let most = |at: &str| -> BTreeMap<String, Option<u64>> {
+            let known = schema.pointer(&format!("{at}/properties")).unwrap();
+            let known = known.as_object().unwrap().iter();
+            let known = known.map(|(name, it)| (name.clone(), it["maximum"].as_u64()));
+            known.collect()
+        };
+        let names = |names: &[&str]| -> BTreeMap<String, Option<u64>> {
+            names
+                .iter()
+                .map(|name| ((*name).to_owned(), None))
+                .collect()
+        };
+        let rows = |rows: Vec<(&str, usize)>| -> BTreeMap<String, Option<u64>> {
+            let most = |most: usize| (most != ANY).then_some(most as u64);
+            let rows = rows.into_iter();
+            rows.map(|(name, it)| (name.to_owned(), most(it))).collect()
+        };
+        assert_eq!(most(""), names(&SETTINGS));
+        assert_eq!(
+            most("/properties/libraries/items"),
+            names(&libraries::FIELDS)
+        );
+        assert_eq!(
+            most("/properties/clients/additionalProperties"),
+            names(&clients::CLIENT_FIELDS)
+        );
+        assert_eq!(most("/properties/serve"), names(&["only"]));
+        let limits = LIMITS.iter().map(|(name, most, _)| (*name, *most));
+        assert_eq!(most("/properties/limits"), rows(limits.collect()));
+        let packages = PACKAGES.iter().map(|(name, most, _)| (*name, *most));
+        assert_eq!(most("/properties/packages"), rows(packages.collect()));
+        let http = HTTP.iter().map(|(name, most, _)| (*name, *most));
+        assert_eq!(most("/properties/http"), rows(http.collect()));
+    }
 }

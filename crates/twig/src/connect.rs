@@ -12,10 +12,18 @@ mod launch;
 mod made_folders;
 mod mask;
 mod node;
+mod remote;
+mod server_entry;
 mod toml;
+mod yaml;
 
 pub(crate) use self::clients::{ConfigScope, ConnectClient};
 pub(crate) use self::config::{ClientConfig, ConfigError, survey};
 pub(crate) use self::file::link_out;
-pub(crate) use self::launch::{ClientLaunch, ServerEntry};
-pub(crate) use self::made_folders::{missing_folders, record_folders, remove_made_folders};
+pub(crate) use self::launch::ClientLaunch;
+pub(crate) use self::made_folders::{
+    holds_only, made_folders, missing_folders, record_folders, remove_made_folders,
+};
+pub(crate) use self::mask::without_secrets;
+pub(crate) use self::remote::RemoteServer;
+pub(crate) use self::server_entry::{ServerEntry, ServerTarget};

@@ -14,6 +14,7 @@ mod heavy_work;
 mod limits;
 mod patience;
 mod peers;
+mod question;
 mod replies;
 mod request_jobs;
 mod routes;

@@ -100,6 +100,8 @@ impl Jobs {
                 Some(store) => WorkOutcome::Versions(versions(&**store, &request)),
                 None => WorkKind::Versions.refused(NO_VERSIONS),
             },
+            // The transport waits for the answer.
+            (Work::Question, _) => WorkOutcome::Unanswered,
         };
         let run: Arc<RunWork> = Arc::new(run);
         Self::with(&run, wait, waiting_renders, store)
@@ -154,7 +156,7 @@ impl Jobs {
             Work::Render(_) => (&self.renders, work),
             Work::Function(_) => (&self.functions, work),
             Work::Search(_) => (&self.searches, work),
-            Work::Versions(_) => (&self.reads, work),
+            Work::Versions(_) | Work::Question => (&self.reads, work),
         };
         let job = QueuedJob {
             work,

@@ -53,8 +53,8 @@ use crate::ui::{Ui, UiOptions};
 
 fn main() -> ExitCode {
     keep_descriptors();
-    let arguments: Vec<_> = std::env::args_os().collect();
-    let parsed = commands::command_line(arguments.into_iter()).try_get_matches();
+    let arguments = commands::with_help_flag(std::env::args_os().collect());
+    let parsed = commands::command_line(arguments.iter().cloned()).try_get_matches_from(&arguments);
     let is_json = match &parsed {
         Ok(matches) => commands::wants_json(matches),
         Err(_) => places::arguments_have("--json"),

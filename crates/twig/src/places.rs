@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{BaseFolder, CLIENTS, Candidates, KnownClient};
-use twig_sources::PROJECT;
+use twig_packages::lock::LOCK_FILE;
+use twig_sources::{GitEnvironment, project_folders};
 
 /// The user's folders on this machine.
 #[derive(Debug, Clone)]
@@ -22,6 +23,10 @@ pub(crate) struct Places {
     /// The record of trusted libraries. It is never in a folder of libraries, whose authors could
     /// write it themselves.
     pub(crate) trust: Option<PathBuf>,
+    /// The folder of packages that were fetched.
+    pub(crate) packages: Option<PathBuf>,
+    /// The lock of the packages in the configuration.
+    pub(crate) lock: Option<PathBuf>,
     /// The record of folders that were made for clients' files.
     pub(crate) made_folders: Option<PathBuf>,
     /// The folder of workspaces.
@@ -50,13 +55,21 @@ impl Places {
             home,
             data,
             data_is_named,
-            config,
             projects: projects(),
             trust: own.as_ref().map(|own| own.join("trust.json")),
+            packages: own.as_ref().map(|own| own.join("packages")),
+            lock: config.as_ref().map(|it| it.with_file_name(LOCK_FILE)),
             made_folders: own.as_ref().map(|own| own.join("connected.json")),
             workspaces: own.map(|own| own.join("workspaces")),
+            config,
             function_prefix: variable("MCBOX_PROMPTS_FUNCTION_NAME_PREFIX"),
         }
+    }
+
+    /// The record of keys that are pinned for sources of packages.
+    pub(crate) fn keys(&self) -> Option<PathBuf> {
+        let trust = self.trust.as_ref()?;
+        Some(trust.with_file_name("keys.json"))
     }
 
     /// A path for display: `~` for home.
@@ -77,6 +90,24 @@ impl Places {
 pub(crate) fn arguments_have(wanted: &str) -> bool {
     let mut arguments = env::args_os().skip(1);
     arguments.any(|argument| argument == wanted)
+}
+
+/// The variables that decide how git reaches hosts.
+pub(crate) fn git_environment() -> GitEnvironment {
+    // As for curl: small letters come first.
+    let first = |names: &[&str]| {
+        let values = names.iter().filter_map(|name| variable(name));
+        let mut texts = values.filter_map(|value| value.into_string().ok());
+        texts.find(|text| !text.is_empty())
+    };
+    GitEnvironment {
+        variables: env::vars_os().map(|(name, _)| name).collect(),
+        ssh_command: variable("GIT_SSH_COMMAND"),
+        proxy: first(&["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]),
+        no_proxy: first(&["no_proxy", "NO_PROXY"]),
+        ssh_program: variable("GIT_SSH"),
+        ssh_variant: variable("GIT_SSH_VARIANT"),
+    }
 }
 
 /// The editor that the user chose, as a command line of the shell.
@@ -207,13 +238,7 @@ pub(crate) fn passed_on() -> Vec<(&'static str, OsString)> {
 
 /// The project folders upward from the working folder. The first of them may not exist yet.
 fn projects() -> Vec<PathBuf> {
-    let Ok(here) = env::current_dir() else {
-        return Vec::new();
-    };
-    let mut projects = vec![here.join(PROJECT)];
-    let above = here.ancestors().skip(1).map(|folder| folder.join(PROJECT));
-    projects.extend(above.filter(|folder| folder.is_dir()));
-    projects
+    env::current_dir().map_or(Vec::new(), |here| project_folders(&here))
 }
 
 /// The working folder.

@@ -39,8 +39,9 @@ use crate::service::Service;
 const OUTPUT_HIGH: usize = 256 * 1024;
 /// How often to check that the parent process is still there.
 const PARENT_CHECK: Duration = Duration::from_secs(2);
-/// How long requests wait for a write that came before them, so that a client that sends requests
-/// without waiting sees its own writes. After this time they no longer wait.
+/// How long requests wait for a write or a read of versions that came before them, so that a client
+/// that sends requests without waiting gets answers in that order: a read sees the writes before it
+/// and none after it. After this time they no longer wait.
 const TURN: Duration = Duration::from_millis(200);
 
 /// Serves one client until it disconnects or a signal arrives.
@@ -62,13 +63,14 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
     let (finished, outcomes) = channel();
     let mut session = StdioSession {
         service,
-        connection: Connection::new(Arc::clone(&service.server)),
+        connection: Connection::new(Arc::clone(&service.server)).asking_for_roots(),
         input: LineReader::new(service.limits.message),
         output: OutputBuffer::new()?,
         outcomes,
         finished,
         running: BTreeMap::new(),
-        writing: None,
+        questions: BTreeMap::new(),
+        ordered: None,
         wake,
         parent: getppid(),
     };
@@ -115,8 +117,10 @@ struct StdioSession<'s> {
     finished: Sender<(Ticket, WorkOutcome)>,
     /// Jobs that are still wanted, and unfinished writes.
     running: BTreeMap<Ticket, RunningJob>,
-    /// The last write, and when it was started.
-    writing: Option<(Ticket, Instant)>,
+    /// Questions to the client, and when the time for an answer is over.
+    questions: BTreeMap<Ticket, Instant>,
+    /// The last job of the store, and when it was started.
+    ordered: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
     parent: Option<Pid>,
 }
@@ -141,6 +145,7 @@ impl StdioSession<'_> {
                     self.input.end();
                 }
             }
+            self.end_questions(Instant::now());
             self.pump()?;
             self.announce()?;
             if ready.timed_out && getppid() != self.parent {
@@ -169,6 +174,9 @@ impl StdioSession<'_> {
         if !self.output.is_empty() {
             fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
         }
+        let question = self.questions.values().min();
+        let question = question.map(|end| end.saturating_duration_since(Instant::now()));
+        let patience = question.map_or(patience, |left| left.min(patience));
         let turn = self.turn_left().filter(|turn| *turn < patience);
         let count = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
         let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
@@ -198,10 +206,10 @@ impl StdioSession<'_> {
             && self.turn_left().is_none()
     }
 
-    /// How much longer requests wait for the last write, if they do.
+    /// How much longer requests wait for the last job of the store, if they do.
     fn turn_left(&self) -> Option<Duration> {
         let (_, began) = self
-            .writing
+            .ordered
             .filter(|(ticket, _)| self.connection.wants(*ticket))?;
         TURN.checked_sub(began.elapsed())
             .filter(|left| !left.is_zero())
@@ -234,6 +242,10 @@ impl StdioSession<'_> {
                     self.connection.receive(line, world, &mut self.output)
                 }
             };
+            if let Some(roots) = self.connection.take_roots() {
+                let roots = roots.into_iter().map(Into::into);
+                service.live.follow_roots(roots.collect());
+            }
             if let Some(job) = job {
                 self.start(job);
             }
@@ -244,8 +256,16 @@ impl StdioSession<'_> {
         // A request cancelled by the previous line makes room.
         self.end_cancelled();
         let ticket = job.ticket;
-        if job.work.kind() == WorkKind::Write {
-            self.writing = Some((ticket, Instant::now()));
+        match job.work.kind() {
+            WorkKind::Question => {
+                let time = Duration::from_millis(self.service.limits.answer_millis);
+                self.questions.insert(ticket, Instant::now() + time);
+                return;
+            }
+            WorkKind::Write | WorkKind::Versions => {
+                self.ordered = Some((ticket, Instant::now()));
+            }
+            _ => {}
         }
         let (finished, wake) = (self.finished.clone(), Arc::clone(&self.wake));
         let jobs = &self.service.jobs;
@@ -282,8 +302,21 @@ impl StdioSession<'_> {
         Ok(())
     }
 
+    /// Gives up the questions whose time is over.
+    fn end_questions(&mut self, now: Instant) {
+        let (connection, output) = (&mut self.connection, &mut self.output);
+        self.questions.retain(|ticket, end| {
+            let is_over = *end <= now;
+            if is_over {
+                connection.finish(*ticket, WorkOutcome::Unanswered, output);
+            }
+            !is_over
+        });
+    }
+
     fn end_cancelled(&mut self) {
         let connection = &self.connection;
+        self.questions.retain(|ticket, _| connection.wants(*ticket));
         self.running
             .retain(|ticket, job| job.kind() == WorkKind::Write || connection.wants(*ticket));
     }

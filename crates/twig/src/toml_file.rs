@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use toml_edit::{Array, Document, Item, Table};
+use toml_edit::{Array, Document, Item, Table, Value};
 use twig_core::depth;
 
 use crate::edit_error::EditError;
@@ -208,6 +208,12 @@ impl<'t> TomlFile<'t> {
         };
         let (before, after) = self.text.split_at(end);
         Some(format!("{before}{separator}{entry}{after}"))
+    }
+
+    /// The text with another value in place of one of the document's.
+    pub(crate) fn replace_value(&self, value: &Value, text: &str) -> Option<String> {
+        let span = value.span()?;
+        Some(self.spliced([(span, text.trim())].into_iter()))
     }
 
     /// The text without one entry of a list: its comma goes with it, comments stay.

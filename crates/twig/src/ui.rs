@@ -57,7 +57,7 @@ impl Ui {
     pub(crate) fn new(options: UiOptions) -> Self {
         let out = io::stdout();
         Self {
-            screen: out.is_terminal().then(|| screen_size(&out)),
+            screen: out.is_terminal().then(|| legible(screen_size(&out))),
             paint: Paint::new(options.color.is_on(out.is_terminal())),
             message_paint: Paint::new(options.color.is_on(io::stderr().is_terminal())),
             is_quiet: options.is_quiet,
@@ -65,6 +65,11 @@ impl Ui {
             has_json_errors: false,
             out: BufWriter::new(out),
         }
+    }
+
+    /// True if the user wants no hints and no messages.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
     }
 
     /// True if standard output is a terminal.
@@ -178,6 +183,12 @@ impl Ui {
         self.raw(&text)
     }
 
+    /// A problem with its excerpt, separate from the data.
+    pub(crate) fn insist_on_problem(&mut self, problem: &Problem) {
+        let _ = self.out.flush();
+        stderr::write(problem_text(problem, self.message_paint));
+    }
+
     /// A message to the user, separate from the data. `--quiet` turns it off.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
         if !self.is_quiet {
@@ -195,11 +206,16 @@ impl Ui {
 
     /// Shows that this takes a while, until the value is dropped.
     pub(crate) fn progress(&mut self, what: &str) -> Progress {
+        self.counted_progress(what, 0)
+    }
+
+    /// The same with how much of it is done: [`Progress::step`] counts.
+    pub(crate) fn counted_progress(&mut self, what: &str, total: usize) -> Progress {
         if self.is_quiet || !io::stderr().is_terminal() {
             return Progress::default();
         }
         let _ = self.out.flush();
-        Progress::start(what, self.message_paint)
+        Progress::start(what, total, self.message_paint)
     }
 
     /// A question, or the sign that an answer is awaited: the answer goes on the same line.
@@ -242,8 +258,16 @@ pub(crate) fn screen_size(terminal: impl std::os::fd::AsFd) -> ScreenSize {
     let columns = said(size.map(|size| size.ws_col)).or_else(|| variable("COLUMNS"));
     let rows = said(size.map(|size| size.ws_row)).or_else(|| variable("LINES"));
     ScreenSize {
-        columns: columns.unwrap_or(80).max(20),
-        rows: rows.unwrap_or(24).max(2),
+        columns: columns.unwrap_or(80).max(1),
+        rows: rows.unwrap_or(24).max(1),
+    }
+}
+
+/// A size that tables fit: on a narrower terminal they wrap instead of saying nothing.
+fn legible(size: ScreenSize) -> ScreenSize {
+    ScreenSize {
+        columns: size.columns.max(20),
+        rows: size.rows.max(2),
     }
 }
 

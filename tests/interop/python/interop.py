@@ -68,7 +68,7 @@ async def lists_the_rest(visit):
 async def reaches_prompts_through_tools(visit):
     async with visit.come() as client:
         listed = await client.list_tools()
-        names = ["list_prompts", "expand_prompt", "search"]
+        names = ["list_prompts", "expand_prompt", "use_prompt", "search"]
         assert [tool.name for tool in listed.tools] == names, listed
         # The client holds what comes back against the schema that was listed.
         commands = await client.call_tool("list_prompts", {})
@@ -76,6 +76,9 @@ async def reaches_prompts_through_tools(visit):
         greet = {"command": ":greetings:greet", "input": "language=french Ada Lovelace"}
         got = await client.call_tool("expand_prompt", greet)
         assert got.structured_content == {"prompt": "Greet Ada Lovelace in french.\n"}, got
+        plain = await client.call_tool("use_prompt", greet)
+        assert plain.structured_content is None, plain
+        assert [block.text for block in plain.content] == ["Greet Ada Lovelace in french.\n"], plain
         # A loop is rendered elsewhere.
         got = await client.call_tool("expand_prompt", {"command": "count", "input": ""})
         assert got.structured_content["prompt"].strip() == "1 2 3", got
@@ -108,7 +111,7 @@ async def names_what_is_missing(visit):
 
 
 async def asks_for_what_is_missing(visit):
-    """In the modern era a client that can show a form is asked to; a legacy one is told."""
+    """A client that can show a form is asked to: with the result, or in the legacy era with a request."""
     seen = []
 
     async def fill(_context, form):
@@ -116,17 +119,16 @@ async def asks_for_what_is_missing(visit):
         return ElicitResult(action="accept", content={"name": "Ada"})
 
     async with visit.come(elicitation_callback=fill) as client:
-        if visit.era == "legacy":
-            told = await refusal(client, "greet")
-            assert (told.code, told.message) == (INVALID_PARAMS, MISSING), told
-            assert not seen
-            return
         got = await get(client, "greet", {"language": "french"})
         assert texts(got) == [("user", "Greet Ada in french.\n")], got
         [form] = seen
         assert isinstance(form, ElicitRequestFormParams), form
         assert form.message == "`greetings:greet` needs a value to continue", form
         assert list(form.requested_schema["properties"]) == ["name"], form
+        used = await client.call_tool("use_prompt", {"command": "greet", "input": "language=estonian"})
+        assert used.content[0].text == "Greet Ada in estonian.\n", used
+        if visit.era == "legacy":
+            return
         once = await client.session.get_prompt("greetings:greet", {}, allow_input_required=True)
         assert isinstance(once, InputRequiredResult), once
 

@@ -29,7 +29,7 @@ pub(crate) static MARKDOWN: PromptFormat = PromptFormat {
 /// Folders with a `SKILL.md`, which many clients read.
 pub(crate) static SKILLS: PromptFormat = PromptFormat {
     names: NameRule::Folder,
-    marks: MarkRule::Dollars,
+    marks: MarkRule::HintedDollars,
     ..PLAIN
 };
 

@@ -71,7 +71,7 @@ pub(super) fn description(prompt: &Prompt, speech: &Speech) -> String {
     let mut text = String::new();
     for part in &speech.parts {
         let at = match part {
-            SpeechPart::Text(part) => {
+            SpeechPart::Text(part) | SpeechPart::Live(part) => {
                 text.push_str(part);
                 continue;
             }
@@ -100,6 +100,9 @@ pub(super) fn hint(arguments: &[Argument]) -> String {
     });
     hints.collect::<Vec<_>>().join(" ")
 }
+
+/// The heading of a list of arguments whose names are in the text.
+pub(super) const NAMED_ARGUMENTS: &str = "Arguments, given after the command in this order; put them where the text has their names in double braces:";
 
 /// A list of arguments for a model to read.
 pub(super) fn list(heading: &str, arguments: &[Argument]) -> String {
@@ -137,11 +140,12 @@ pub(super) fn write(
     let mut written = Vec::with_capacity(parts.len());
     for (at, part) in parts.iter().enumerate() {
         let after = match parts.get(at + 1) {
-            Some(SpeechPart::Text(text)) => text.as_str(),
+            Some(SpeechPart::Text(text) | SpeechPart::Live(text)) => text.as_str(),
             _ => "",
         };
         written.push(match part {
             SpeechPart::Text(part) => WrittenPart::Text(text(part)),
+            SpeechPart::Live(part) => WrittenPart::Live(text(part)),
             SpeechPart::Argument(at) => WrittenPart::Mark(mark(Some(*at), after)),
             SpeechPart::All => WrittenPart::Mark(mark(None, after)),
         });
@@ -153,6 +157,8 @@ pub(super) fn write(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WrittenPart {
     Text(String),
+    /// Text that the client is meant to run or fill in.
+    Live(String),
     Mark(String),
 }
 
@@ -160,7 +166,7 @@ pub(super) enum WrittenPart {
 pub(super) fn join(parts: &[WrittenPart]) -> String {
     let mut text = String::new();
     for part in parts {
-        let (WrittenPart::Text(part) | WrittenPart::Mark(part)) = part;
+        let (WrittenPart::Text(part) | WrittenPart::Live(part) | WrittenPart::Mark(part)) = part;
         text.push_str(part);
     }
     if !text.ends_with('\n') {

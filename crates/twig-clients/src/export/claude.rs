@@ -6,6 +6,7 @@ use super::arguments::{Held, WrittenPart, description, hint, join, lost, write a
 use super::speech::{Speech, SpeechPart};
 use super::{ExportDraft, harmless, yaml};
 use crate::clients::ExportFormat;
+use crate::format::has_number_marks;
 use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
 use twig_core::model::LibraryKind;
@@ -14,7 +15,10 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<ExportDraft
     let prompt = found.prompt;
     let names = names(&speech.arguments);
     let marks = |at: Option<usize>, after: &str| mark(at, &names, after);
-    let (body, mut notes) = body(found, speech, &names, marks)?;
+    // Without arguments, the client leaves numbers as they are, unless they start a count.
+    let has_numbers = !names.is_empty() || has_number_marks(&text_of(speech));
+    let escapes = |text: &str| escape(text, &names, has_numbers);
+    let (body, mut notes) = body(found, speech, escapes, marks)?;
     let mut text = "---\n".to_owned();
     yaml::field(&mut text, "description", &description(prompt, speech));
     if !names.is_empty() {
@@ -38,13 +42,12 @@ pub(super) fn write(found: PromptRef<'_>, speech: &Speech) -> Result<ExportDraft
 pub(super) fn body(
     found: PromptRef<'_>,
     speech: &Speech,
-    names: &[String],
+    escape: impl Fn(&str) -> (String, bool),
     mark: impl FnMut(Option<usize>, &str) -> String,
 ) -> Result<(String, Vec<String>), String> {
-    let has_arguments = !speech.arguments.is_empty();
     for pair in speech.parts.windows(2) {
         if let [
-            SpeechPart::Text(text),
+            SpeechPart::Text(text) | SpeechPart::Live(text),
             SpeechPart::Argument(_) | SpeechPart::All,
         ] = pair
             && text.ends_with('\\')
@@ -55,7 +58,7 @@ pub(super) fn body(
     }
     let mut is_lost = false;
     let mut escaped = |text: &str| {
-        let (text, lost) = escape(text, names, has_arguments);
+        let (text, lost) = escape(text);
         is_lost |= lost;
         text
     };
@@ -65,17 +68,20 @@ pub(super) fn body(
         return Err(why.to_owned());
     }
     let mut notes = harmless::claude(&mut parts).notes(ExportFormat::Claude.title());
+    notes.extend(own_variables(found, &parts));
+    Ok((join(&parts), notes))
+}
+
+/// The note on variables of Claude Code in a text that was not written for it.
+pub(super) fn own_variables(found: PromptRef<'_>, parts: &[WrittenPart]) -> Option<String> {
     let kind = found.library.kind;
     let is_own = kind == LibraryKind::Skills || kind == ExportFormat::Claude.kind();
     let has_own = !is_own
         && parts.iter().any(|part| match part {
-            WrittenPart::Text(text) => text.contains("${CLAUDE_"),
+            WrittenPart::Text(text) | WrittenPart::Live(text) => text.contains("${CLAUDE_"),
             WrittenPart::Mark(_) => false,
         });
-    if has_own {
-        notes.push("Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig".to_owned());
-    }
-    Ok((join(&parts), notes))
+    has_own.then(|| "Claude Code fills in `${CLAUDE_…}`, which is mere text in Twig".to_owned())
 }
 
 /// Unique names for `$name` marks.
@@ -110,18 +116,25 @@ fn mark(at: Option<usize>, names: &[String], after: &str) -> String {
 
 pub(super) const ALL: &str = "$ARGUMENTS";
 
+/// The texts of a prompt without its arguments.
+fn text_of(speech: &Speech) -> String {
+    let texts = speech.parts.iter().map(|part| match part {
+        SpeechPart::Text(text) | SpeechPart::Live(text) => text.as_str(),
+        SpeechPart::Argument(_) | SpeechPart::All => " ",
+    });
+    texts.collect()
+}
+
 /// Escapes text with a backslash so that it is no mark. Returns whether the text already had such a
-/// backslash, which the client would interpret.
-///
-/// Without arguments, numbers need no escape: the client leaves them as they are.
-fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
+/// backslash, which the client would interpret. Numbers are escaped if there are any that count.
+pub(super) fn escape(text: &str, names: &[String], has_numbers: bool) -> (String, bool) {
     let mut escaped = String::with_capacity(text.len() + 8);
     let mut is_lost = false;
     let mut rest = text;
     while let Some(at) = rest.find('$') {
         let (before, behind) = (&rest[..at], &rest[at + 1..]);
         escaped.push_str(before);
-        let is_number = has_arguments && behind.starts_with(|c: char| c.is_ascii_digit());
+        let is_number = has_numbers && behind.starts_with(|c: char| c.is_ascii_digit());
         let is_mark = is_number || is_named(behind, names);
         if is_mark {
             is_lost |= escaped.ends_with('\\');
@@ -137,5 +150,6 @@ fn escape(text: &str, names: &[String], has_arguments: bool) -> (String, bool) {
 fn is_named(text: &str, names: &[String]) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || c == '_';
     let word = text.find(|c| !is_inner(c)).map_or(text, |end| &text[..end]);
-    word == &ALL[1..] || names.iter().any(|name| name == word)
+    // This mark counts in a longer word, too.
+    word.starts_with(&ALL[1..]) || names.iter().any(|name| name == word)
 }

@@ -51,7 +51,7 @@ fn order(speech: &Speech) -> Vec<usize> {
     let mut order = Vec::with_capacity(speech.arguments.len());
     for part in &speech.parts {
         let places = match part {
-            SpeechPart::Text(_) => 0..0,
+            SpeechPart::Text(_) | SpeechPart::Live(_) => 0..0,
             SpeechPart::Argument(at) => *at..at + 1,
             SpeechPart::All => 0..speech.arguments.len(),
         };

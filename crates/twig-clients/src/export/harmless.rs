@@ -6,15 +6,17 @@ use std::collections::HashSet;
 
 use super::arguments::WrittenPart;
 use twig_core::problem::shorten;
+use twig_core::shell_lines::file_reference;
 
 /// Characters of a place that are shown.
-const SHOWN: usize = 30;
+pub(super) const SHOWN: usize = 30;
 
-/// A place in a text: a character, or a mark.
+/// A place in a text: a character, a mark, or something that the client is meant to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cell {
     Char(char),
     Mark,
+    Live,
 }
 
 /// What was found, and how often.
@@ -32,12 +34,7 @@ impl HazardCount {
     /// The notes on it.
     pub(super) fn notes(&self, title: &str) -> Vec<String> {
         let mut notes = Vec::new();
-        // Backticks around backticks would not be readable.
-        let first = if self.first.contains('`') {
-            format!("\"{}\"", self.first)
-        } else {
-            format!("`{}`", self.first)
-        };
+        let first = quoted_place(&self.first);
         match self.kept {
             0 => {}
             1 => notes.push(format!(
@@ -59,10 +56,31 @@ impl HazardCount {
     }
 }
 
+/// A place as notes show it: backticks around backticks would not be readable.
+pub(super) fn quoted_place(place: &str) -> String {
+    if place.contains('`') {
+        format!("\"{place}\"")
+    } else {
+        format!("`{place}`")
+    }
+}
+
 /// Commands and files of Claude Code: `` !`…` `` after a space, ```` ```! ````, `@~/…`.
 pub(super) fn claude(parts: &mut [WrittenPart]) -> HazardCount {
+    claude_hazards(parts, false)
+}
+
+/// The same for a text that has no marks and no escapes: a `$ARGUMENTS` in it is not meant.
+pub(super) fn claude_without_marks(parts: &mut [WrittenPart]) -> HazardCount {
+    claude_hazards(parts, true)
+}
+
+fn claude_hazards(parts: &mut [WrittenPart], separates_marks: bool) -> HazardCount {
     let mut found = keep(parts, |cells, at| {
         match cells[at] {
+            Cell::Char('$') if separates_marks => {
+                (word_after(cells, at) == "ARGUMENTS").then_some(at + 1)
+            }
             Cell::Char('!') => {
                 let is_command = next(cells, at) == Some('`') && after_blank(cells, at);
                 // A fence whose language is `!`; the space goes before it.
@@ -95,24 +113,33 @@ pub(super) fn opencode(parts: &mut [WrittenPart], has_numbers: bool) -> HazardCo
         }
         Cell::Char('@') => is_far(cells, at).then_some(at + 1),
         Cell::Char('$') => {
-            let rest = cells[at + 1..].iter().map_while(|cell| match cell {
-                Cell::Char(c) => Some(*c),
-                Cell::Mark => None,
-            });
-            let word: String = rest.take("ARGUMENTS".len()).collect();
+            let word = word_after(cells, at);
             let is_mark = word.starts_with(|c: char| c.is_ascii_digit()) || word == "ARGUMENTS";
             is_mark.then_some(at + 1)
         }
-        Cell::Char(_) => None,
+        Cell::Char(_) | Cell::Live => None,
     });
     found.files = files(parts);
     found
 }
 
+/// As many characters after a `$` as its longest mark has.
+fn word_after(cells: &[Cell], at: usize) -> String {
+    let rest = cells[at + 1..].iter().map_while(|cell| match cell {
+        Cell::Char(c) => Some(*c),
+        Cell::Mark | Cell::Live => None,
+    });
+    rest.take("ARGUMENTS".len()).collect()
+}
+
 /// `!{…}`, `@{…}` and `{{args}}` of the Gemini command line.
 pub(super) fn gemini(parts: &mut [WrittenPart]) -> HazardCount {
     keep(parts, |cells, at| match cells[at] {
-        Cell::Char('!' | '@') => (next(cells, at) == Some('{')).then_some(at + 1),
+        // A mark begins with a brace, too.
+        Cell::Char('!' | '@') => {
+            let is_marked = cells.get(at + 1) == Some(&Cell::Mark);
+            (is_marked || next(cells, at) == Some('{')).then_some(at + 1)
+        }
         Cell::Char('{') => {
             let is_args = "{{args}}"
                 .chars()
@@ -142,6 +169,7 @@ fn cells_of(parts: &[WrittenPart]) -> Vec<Cell> {
         match part {
             WrittenPart::Text(text) => cells.extend(text.chars().map(Cell::Char)),
             WrittenPart::Mark(_) => cells.push(Cell::Mark),
+            WrittenPart::Live(_) => cells.push(Cell::Live),
         }
     }
     cells
@@ -195,7 +223,7 @@ fn excerpt(cells: &[Cell], at: usize) -> String {
     let start = if is_fence { at.saturating_sub(3) } else { at };
     let chars = cells[start..].iter().map(|cell| match cell {
         Cell::Char(c) => *c,
-        Cell::Mark => '…',
+        Cell::Mark | Cell::Live => '…',
     });
     let end = match next(cells, at) {
         _ if is_fence => '\n',
@@ -219,19 +247,23 @@ fn excerpt(cells: &[Cell], at: usize) -> String {
 
 /// The next character, skipping marks.
 fn next(cells: &[Cell], at: usize) -> Option<char> {
-    cells[at + 1..].iter().find_map(|cell| match cell {
+    let next = cells[at + 1..].iter().find(|cell| **cell != Cell::Mark)?;
+    match next {
         Cell::Char(c) => Some(*c),
-        Cell::Mark => None,
-    })
+        Cell::Mark | Cell::Live => None,
+    }
 }
 
 /// For each place, whether something between two backticks comes next, skipping marks. Computed
 /// from the end: a text may have any number of marks in a row.
 fn quoted(cells: &[Cell]) -> Vec<bool> {
     let tick = Cell::Char('`');
-    let last = cells.iter().rposition(|cell| *cell == tick);
+    // What is meant to run has backticks of its own.
+    let last = cells
+        .iter()
+        .rposition(|cell| matches!(cell, Cell::Char('`') | Cell::Live));
     let opens = |at: usize| {
-        let has_end = last.is_some_and(|last| last > at + 1);
+        let has_end = last.is_some_and(|last| last > at);
         cells[at] == tick && cells.get(at + 1).is_some_and(|cell| *cell != tick) && has_end
     };
     let mut all = vec![false; cells.len()];
@@ -250,6 +282,7 @@ fn after_blank(cells: &[Cell], at: usize) -> bool {
     match at.checked_sub(1).map(|before| cells[before]) {
         None | Some(Cell::Mark) => true,
         Some(Cell::Char(c)) => c.is_whitespace(),
+        Some(Cell::Live) => false,
     }
 }
 
@@ -258,7 +291,8 @@ fn after_fence(cells: &[Cell], at: usize) -> bool {
     let before = cells[..at].iter().rev().filter(|cell| **cell != Cell::Mark);
     before
         .take(3)
-        .filter(|cell| **cell == Cell::Char('`'))
+        // What is meant to run may end with one.
+        .filter(|cell| matches!(cell, Cell::Char('`') | Cell::Live))
         .count()
         == 3
 }
@@ -267,7 +301,7 @@ fn after_fence(cells: &[Cell], at: usize) -> bool {
 fn is_far(cells: &[Cell], at: usize) -> bool {
     let mut rest = cells[at + 1..].iter().filter_map(|cell| match cell {
         Cell::Char(c) => Some(*c),
-        Cell::Mark => None,
+        Cell::Mark | Cell::Live => None,
     });
     let is_apart = match at.checked_sub(1).map(|before| cells[before]) {
         Some(Cell::Char(c)) => !c.is_alphanumeric() && c != '_' && c != '`',
@@ -291,17 +325,10 @@ fn files(parts: &[WrittenPart]) -> Vec<String> {
             continue;
         };
         for word in text.split_whitespace() {
-            let Some(path) = word.strip_prefix('@') else {
+            let Some(path) = file_reference(word) else {
                 continue;
             };
-            let path = path.trim_end_matches(['.', ',', ';', ':', ')', '`', '"', '\'']);
-            let has_ending = path.rsplit_once('.').is_some_and(|(stem, ending)| {
-                let is_short = (1..=5).contains(&ending.len());
-                !stem.is_empty() && is_short && ending.bytes().all(|b| b.is_ascii_alphanumeric())
-            });
-            let is_code = path.contains(['(', '{', '<', '=']);
-            let looks = path.starts_with("./") || has_ending || path.ends_with('/');
-            if looks && !is_code && known.insert(path) {
+            if known.insert(path) {
                 files.push(format!("@{path}"));
             }
         }

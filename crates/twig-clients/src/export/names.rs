@@ -7,7 +7,7 @@ use super::speech;
 use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
-use twig_core::slug::{LIMIT, Unique, slug};
+use twig_core::slug::{LIMIT, Unique, file_slug, native_slug};
 
 /// The names of the files of everything that a catalog serves.
 #[derive(Debug, Clone, Default)]
@@ -42,23 +42,24 @@ impl FileNames {
         }
         let mut unique = Unique::new();
         let mut names = BTreeMap::new();
-        let single = wishes.iter().filter(|(_, takers)| takers.len() == 1);
-        single.for_each(|(wish, _)| unique.reserve(wish));
+        let held = wishes.iter().filter(|(_, takers)| holder(takers).is_some());
+        held.for_each(|(wish, _)| unique.reserve(wish));
         for (wish, takers) in wishes {
-            if let [found] = *takers {
-                let is_own = wish == found.prompt.name.as_str();
-                let notes = (!is_own).then(|| format!("is called `{wish}`"));
-                let name = FileName { name: wish, notes };
-                names.insert(found.prompt.full_name.clone(), name);
-                continue;
-            }
-            for found in takers {
-                let both = format!("{}-{}", found.library.name, found.prompt.name);
-                let name = unique.name(&file_name(client, &both), &found.prompt.full_name);
-                let notes = Some(format!(
-                    "is called `{name}`: another prompt is `{wish}`, too"
-                ));
-                let name = FileName { name, notes };
+            let holder = holder(&takers);
+            for (at, found) in takers.into_iter().enumerate() {
+                let name = if holder == Some(at) {
+                    let is_own = wish == found.prompt.name.as_str();
+                    let notes = (!is_own).then(|| format!("is called `{wish}`"));
+                    let name = wish.clone();
+                    FileName { name, notes }
+                } else {
+                    let both = format!("{}-{}", found.library.name, found.prompt.name);
+                    let name = unique.name(&file_name(client, &both), &found.prompt.full_name);
+                    let notes = Some(format!(
+                        "is called `{name}`: another prompt is `{wish}`, too"
+                    ));
+                    FileName { name, notes }
+                };
                 names.insert(found.prompt.full_name.clone(), name);
             }
         }
@@ -69,15 +70,32 @@ impl FileNames {
     pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
         let known = self.names.get(&found.prompt.full_name);
         known.cloned().unwrap_or_else(|| FileName {
-            name: slug(&found.prompt.full_name),
+            name: file_slug(&found.prompt.full_name),
             notes: None,
         })
     }
 }
 
-/// A file name that works on every system; skills do not allow `_`.
+/// Which of the prompts that want a name gets it: the only one, or the only one of a project. Those
+/// have bare names, and the name of a project's library is that of its checkout, which differs
+/// between machines.
+fn holder(takers: &[PromptRef<'_>]) -> Option<usize> {
+    let is_project = |found: &PromptRef<'_>| found.library.is_project();
+    let mut projects = (0..takers.len()).filter(|at| is_project(&takers[*at]));
+    match (takers.len(), projects.next(), projects.next()) {
+        (1, ..) => Some(0),
+        (_, Some(only), None) => Some(only),
+        _ => None,
+    }
+}
+
+/// A file name for a client. Claude Code takes letters of any script; for the others it is in ASCII.
+/// Skills do not allow `_`.
 fn file_name(client: ExportFormat, name: &str) -> String {
-    let mut name = slug(name);
+    let mut name = match client {
+        ExportFormat::Claude => native_slug(name),
+        _ => file_slug(name),
+    };
     if client == ExportFormat::Skills {
         let parts = name.split(['_', '-']).filter(|part| !part.is_empty());
         let joined = parts.collect::<Vec<_>>().join("-");

@@ -1,7 +1,9 @@
 //! Cursor and Windsurf: Markdown without marks. The text names its arguments, and a list at the end
 //! describes them; a model fills them in.
 
-use super::arguments::{Held, description, join, list, lost, write as written};
+use super::arguments::{
+    Held, NAMED_ARGUMENTS, WrittenPart, description, join, list, lost, write as written,
+};
 use super::speech::Speech;
 use super::{ExportDraft, yaml};
 use twig_core::argument::Argument;
@@ -33,9 +35,8 @@ fn named(speech: &Speech, title: &str) -> ExportDraft {
     let mut text = body(speech, |name| format!("{{{{{name}}}}}"));
     let mut notes = Vec::new();
     if !speech.arguments.is_empty() {
-        let heading = "Arguments, given after the command in this order; put them where the text has their names in double braces:";
         text.push('\n');
-        text.push_str(&list(heading, &speech.arguments));
+        text.push_str(&list(NAMED_ARGUMENTS, &speech.arguments));
         notes.push(format!(
             "{title} has no arguments: a list at the end tells the model what to fill in"
         ));
@@ -52,6 +53,11 @@ fn named(speech: &Speech, title: &str) -> ExportDraft {
 
 /// The text with arguments by name.
 pub(super) fn body(speech: &Speech, mark: impl Fn(&str) -> String) -> String {
+    join(&named_parts(speech, mark))
+}
+
+/// The same, as parts.
+pub(super) fn named_parts(speech: &Speech, mark: impl Fn(&str) -> String) -> Vec<WrittenPart> {
     let by_name = |argument: &Argument| mark(&argument.name);
     let names = |at: Option<usize>, _: &str| {
         let arguments = speech.arguments.iter().enumerate();
@@ -59,5 +65,5 @@ pub(super) fn body(speech: &Speech, mark: impl Fn(&str) -> String) -> String {
         let marks: Vec<String> = meant.map(|(_, argument)| by_name(argument)).collect();
         marks.join(" ")
     };
-    join(&written(&speech.parts, str::to_owned, names))
+    written(&speech.parts, str::to_owned, names)
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::arguments::{Held, description, list, lost};
+use super::arguments::{Held, NAMED_ARGUMENTS, description, join, list, lost};
 use super::claude::{self, ALL};
-use super::speech::Speech;
-use super::{BundledFile, ExportDraft, keys, marker, yaml};
+use super::speech::{Speech, SpeechPart};
+use super::{BundledFile, ExportDraft, harmless, keys, marker, plain, yaml};
+use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Content, LibraryKind};
@@ -38,14 +39,27 @@ pub(super) fn write(
 ) -> Result<ExportDraft, String> {
     let prompt = found.prompt;
     let count = speech.arguments.len();
+    let is_skill = found.library.kind == LibraryKind::Skills;
     // The specification has no arguments; these are the marks that some clients fill in.
     let mark = |at: Option<usize>, after: &str| match at {
         Some(at) if count > 1 || after.starts_with('[') => format!("{ALL}[{at}]"),
         _ => ALL.to_owned(),
     };
-    let (mut body, mut notes) = claude::body(found, speech, &[], mark)?;
-    let is_skill = found.library.kind == LibraryKind::Skills;
-    if count > 0 && !is_skill {
+    let escapes = |text: &str| claude::escape(text, &[], count > 0);
+    // Most clients that read skills know no escapes: such a text has no marks either.
+    let is_plain = !is_skill && has_escapes(speech, escapes);
+    let (mut body, mut notes) = if is_plain {
+        without_marks(found, speech)
+    } else {
+        claude::body(found, speech, escapes, mark)?
+    };
+    if count > 0 && is_plain {
+        let _ = write!(body, "\n{}", list(NAMED_ARGUMENTS, &speech.arguments));
+        notes.push(
+            "skills have no arguments: a list at the end tells the model what to fill in"
+                .to_owned(),
+        );
+    } else if count > 0 && !is_skill {
         let heading = "Arguments, in the order in which they are given:";
         let _ = write!(body, "\n{}", list(heading, &speech.arguments));
         notes.push(
@@ -77,6 +91,26 @@ pub(super) fn write(
     ];
     notes.extend(lost(speech, &held).filter(|_| !is_skill));
     Ok(ExportDraft { text, notes })
+}
+
+/// True if a text needs a backslash, so that the clients that fill in `$ARGUMENTS` leave it alone.
+fn has_escapes(speech: &Speech, escape: impl Fn(&str) -> (String, bool)) -> bool {
+    speech.parts.iter().any(|part| match part {
+        SpeechPart::Text(text) | SpeechPart::Live(text) => {
+            let (escaped, is_lost) = escape(text);
+            is_lost || escaped.len() > text.len()
+        }
+        SpeechPart::Argument(_) | SpeechPart::All => false,
+    })
+}
+
+/// The text with its arguments by name, for a model to fill in.
+fn without_marks(found: PromptRef<'_>, speech: &Speech) -> (String, Vec<String>) {
+    let mut parts = plain::named_parts(speech, |name| format!("{{{{{name}}}}}"));
+    let hazards = harmless::claude_without_marks(&mut parts);
+    let mut notes = hazards.notes(ExportFormat::Claude.title());
+    notes.extend(claude::own_variables(found, &parts));
+    (join(&parts), notes)
 }
 
 /// What the author of a skill, or of a library, says about it.

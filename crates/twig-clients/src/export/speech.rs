@@ -3,15 +3,16 @@
 mod rendered;
 
 use self::rendered::{look_at_patterns, look_at_templates, rendered};
-use super::{Compute, marker_of};
+use super::shell::{self, ShellCount};
+use super::{Compute, ShellTranslation, marker_of};
 use crate::clients::ExportFormat;
 use crate::format;
 use twig_core::World;
 use twig_core::argument::Argument;
 use twig_core::catalog::PromptRef;
 use twig_core::front_matter::{self, FrontMatterValue};
-use twig_core::marks::{MarkedPiece, curly, pieces};
-use twig_core::model::{Content, Dialect, LibraryKind, Marks, MessageSource, Role};
+use twig_core::marks::{curly, pieces};
+use twig_core::model::{AppendedForm, Content, Dialect, LibraryKind, Marks, MessageSource, Role};
 use twig_core::render;
 use twig_core::spoken;
 
@@ -25,21 +26,24 @@ pub(super) struct Speech {
     pub(super) has_title: bool,
     /// Front matter keys that only its own client follows.
     pub(super) keys: Vec<(&'static str, FrontMatterValue)>,
-    /// True if all values are appended to the text, as Claude Code does.
-    pub(super) is_appended: bool,
+    /// How all values are appended to the text, if they are.
+    pub(super) appended: Option<AppendedForm>,
+    /// What became of the commands and files that its own client puts in.
+    pub(super) shell: ShellCount,
     pub(super) notes: Vec<String>,
 }
 
 impl Speech {
     /// Makes an implicitly appended value explicit.
     pub(super) fn append(&mut self) {
-        if !self.is_appended {
-            return;
-        }
+        let label = match self.appended {
+            None => return,
+            Some(AppendedForm::Labelled) => "ARGUMENTS: ",
+            Some(AppendedForm::Bare | AppendedForm::CommandLine) => "",
+        };
         let gap = blank_line(self.parts.last());
         let kept: Vec<usize> = (0..self.arguments.len()).collect();
-        self.parts
-            .push(SpeechPart::Text(format!("{gap}ARGUMENTS: ")));
+        self.parts.push(SpeechPart::Text(format!("{gap}{label}")));
         self.parts.push(SpeechPart::All);
         self.parts = tidy(std::mem::take(&mut self.parts), &kept);
     }
@@ -49,6 +53,8 @@ impl Speech {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SpeechPart {
     Text(String),
+    /// Text that the client is meant to run or fill in.
+    Live(String),
     /// The value of an argument.
     Argument(usize),
     /// All values as they were typed; only if there are several.
@@ -59,16 +65,17 @@ pub(super) enum SpeechPart {
 pub(super) fn of(
     world: World<'_>,
     found: PromptRef<'_>,
+    target: (ExportFormat, ShellTranslation),
     compute: &mut Compute<'_>,
 ) -> Result<Speech, String> {
     let prompt = found.prompt;
     let mut speech = Speech::default();
-    let mut arguments = prompt.arguments.clone();
+    let mut arguments = prompt.arguments.to_vec();
     let parts = match prompt.dialect {
         Dialect::Function => {
             return Err("a program makes it, and a file runs none".to_owned());
         }
-        Dialect::Marks(marks) => marked(world, found, marks, &mut speech)?,
+        Dialect::Marks(marks) => marked(world, found, marks, target, &mut speech)?,
         Dialect::Jinja => {
             look_at_templates(world, found, &mut arguments, &mut speech.notes)?;
             look_at_patterns(prompt, &mut speech.notes)?;
@@ -83,8 +90,15 @@ pub(super) fn of(
     let is_other = |title: &str| title != prompt.name.as_str();
     let has_title = prompt.title.as_deref().is_some_and(is_other);
     speech.has_title = has_title && !found.library.kind.is_format();
-    speech.is_appended = prompt.dialect == Dialect::Marks(Marks::Appended);
-    let has_all = speech.is_appended || parts.contains(&SpeechPart::All);
+    if let Dialect::Marks(Marks::Appended { form, is_implied }) = prompt.dialect {
+        if is_implied {
+            // The file says nothing about arguments, and each client appends words by itself.
+            arguments.clear();
+        } else {
+            speech.appended = Some(form);
+        }
+    }
+    let has_all = speech.appended.is_some() || parts.contains(&SpeechPart::All);
     let is_used = |at: usize| has_all || parts.contains(&SpeechPart::Argument(at));
     let kept: Vec<usize> = (0..arguments.len()).filter(|at| is_used(*at)).collect();
     for (at, argument) in arguments.iter().enumerate() {
@@ -128,6 +142,7 @@ fn marked(
     world: World<'_>,
     found: PromptRef<'_>,
     marks: Marks,
+    target: (ExportFormat, ShellTranslation),
     speech: &mut Speech,
 ) -> Result<Vec<SpeechPart>, String> {
     let mut parts = Vec::new();
@@ -155,13 +170,9 @@ fn marked(
         if at > 0 {
             parts.push(SpeechPart::Text("\n\n".to_owned()));
         }
-        for piece in pieces(marks, &found.prompt.arguments, text) {
-            parts.push(match piece {
-                MarkedPiece::Text(text) => SpeechPart::Text(text.to_owned()),
-                MarkedPiece::Argument { at, .. } => SpeechPart::Argument(at),
-                MarkedPiece::All { .. } => SpeechPart::All,
-            });
-        }
+        let pieces = pieces(marks, &found.prompt.arguments, text);
+        let kind = found.library.kind;
+        parts.extend(shell::parts(kind, target, text, &pieces, &mut speech.shell));
     }
     if marks == Marks::Patterns {
         append_input(&found.prompt.arguments, &mut parts);

@@ -1,19 +1,20 @@
 //! The arguments of a file: those that its author or its format names, and no others.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Options;
 use super::codex;
 use super::declared::declared;
 use crate::clients::MarkRule;
-use twig_core::argument::Argument;
+use twig_core::argument::{Argument, implied_arguments};
 use twig_core::front_matter::{FrontMatterFields, FrontMatterValue};
 use twig_core::limits::Limits;
 use twig_core::marks::scan::{DollarContext, dollars};
 use twig_core::marks::{
-    ALL, MarkedPiece, NAME, Word, input, is_escaped, is_number_mark, pieces, word,
+    ALL, MarkedPiece, NAME, Word, capitals, input, is_escaped, is_number_mark, pieces, word,
 };
-use twig_core::model::Marks;
+use twig_core::model::{AppendedForm, Dialect, Marks, Prompt};
 use twig_core::problem::{ProblemCode, Severity};
 use twig_core::slug::slug;
 
@@ -24,6 +25,28 @@ pub(super) struct Taken {
     pub(super) marks: Marks,
     /// Remarks on it: code, severity, message.
     pub(super) remarks: Vec<(ProblemCode, Severity, String)>,
+}
+
+impl Taken {
+    /// Gives the arguments to a prompt; returns the remarks. A file without arguments takes words
+    /// all the same, as in its own client.
+    pub(super) fn fill(
+        self,
+        rule: MarkRule,
+        prompt: &mut Prompt,
+    ) -> Vec<(ProblemCode, Severity, String)> {
+        if self.arguments.is_empty() {
+            prompt.arguments = Cow::Borrowed(implied_arguments());
+            prompt.dialect = Dialect::Marks(Marks::Appended {
+                form: appended_form(rule),
+                is_implied: true,
+            });
+        } else {
+            prompt.arguments = self.arguments.into();
+            prompt.dialect = Dialect::Marks(self.marks);
+        }
+        self.remarks
+    }
 }
 
 /// Finds the arguments of a file, in the order in which clients ask for them.
@@ -56,7 +79,7 @@ pub(super) fn take(
             let positions = found.positions(rule, Some(0), options);
             taken.marks = match positions {
                 Some(positions) => positions.marks(rule),
-                None => Marks::Appended,
+                None => appended(rule),
             };
         }
     } else if rule == MarkRule::Inputs {
@@ -114,6 +137,8 @@ impl ArgumentMarks {
         let mut found = Self::default();
         let has_escapes = rule != MarkRule::GreedyDollars;
         let counts = |at: usize| !(has_escapes && is_escaped(&body[..at]));
+        let is_name =
+            |at: usize| rule == MarkRule::Capitals && capitals(&body[at..], &body[..at]).is_some();
         // Code only matters for numbers, and few texts have one.
         let mut has_numbers = false;
         for (at, _) in body.match_indices('$') {
@@ -122,6 +147,8 @@ impl ArgumentMarks {
                     has_numbers |= matches!(word(&body[at..]), Some(Word::Number { .. }));
                 }
                 Some(b'A') if counts(at) => match word(&body[at..]) {
+                    // Codex takes a longer word for another name.
+                    Some(Word::All { .. }) if is_name(at) => {}
                     Some(Word::All { .. }) => found.has_all = true,
                     Some(Word::Place { number, .. }) => {
                         found.has_place = true;
@@ -182,8 +209,38 @@ impl ArgumentMarks {
             count
         };
         let is_meant = hint.is_some() || self.has_all || self.has_place;
-        let counts = is_meant || (from_one && is_whole);
-        (counts && count > 0).then_some(Positions { first, count, why })
+        // Claude Code replaces every number, so one that starts the count is meant.
+        let counts = is_meant || rule == MarkRule::Dollars || (from_one && is_whole);
+        // A hint that names each number leaves no doubt about which is the first.
+        let is_sure = are_hinted && words == self.numbers.len();
+        (counts && count > 0).then_some(Positions {
+            first,
+            count,
+            why: (!is_sure).then_some(why),
+        })
+    }
+}
+
+/// True if a command of Claude Code with this text has numbers that stand for arguments.
+pub(crate) fn has_number_marks(body: &str) -> bool {
+    let found = ArgumentMarks::of(MarkRule::Dollars, body);
+    let positions = found.positions(MarkRule::Dollars, None, Options::default());
+    positions.is_some()
+}
+
+/// How values are appended to a text without marks.
+fn appended(rule: MarkRule) -> Marks {
+    Marks::Appended {
+        form: appended_form(rule),
+        is_implied: false,
+    }
+}
+
+/// The form of what the clients with this rule append.
+fn appended_form(rule: MarkRule) -> AppendedForm {
+    match rule {
+        MarkRule::Dollars | MarkRule::HintedDollars => AppendedForm::Labelled,
+        _ => AppendedForm::Bare,
     }
 }
 
@@ -191,7 +248,8 @@ impl ArgumentMarks {
 struct Positions {
     first: u8,
     count: usize,
-    why: &'static str,
+    /// Why this is the first, unless that is plain.
+    why: Option<&'static str>,
 }
 
 impl Positions {
@@ -223,19 +281,18 @@ fn dollar(
             })
             .collect();
         taken.marks = positions.marks(rule);
-        let message = format!(
-            "`${}` is taken as the first argument: {}",
-            positions.first, positions.why
-        );
-        taken
-            .remarks
-            .push((ProblemCode::FirstArgument, Severity::Note, message));
+        let remark = positions.why.map(|why| {
+            let first = positions.first;
+            let message = format!("`${first}` is taken as the first argument: {why}");
+            (ProblemCode::FirstArgument, Severity::Note, message)
+        });
+        taken.remarks.extend(remark);
     } else if found.has_all || hint.is_some() {
         taken.arguments = vec![argument(ALL, hint)];
         taken.marks = if found.has_all {
             Marks::Named
         } else {
-            Marks::Appended
+            appended(rule)
         };
     }
 }

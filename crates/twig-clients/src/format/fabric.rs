@@ -65,13 +65,13 @@ fn pattern(
         required: true,
         ..Argument::default()
     });
-    prompt.arguments = variables.collect();
-    prompt.arguments.push(Argument {
+    let input = Argument {
         name: curly::INPUT.into(),
         description: Some("What the pattern is applied to".into()),
         ..Argument::default()
-    });
-    Reading::of(folder, path, text, prompt).with(folder, path, remarks)
+    };
+    prompt.arguments = variables.chain([input]).collect();
+    Reading::of(folder, path, text, id, prompt).with(folder, path, remarks)
 }
 
 /// The note about a text next to a pattern.

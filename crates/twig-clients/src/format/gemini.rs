@@ -1,11 +1,13 @@
 //! Commands of the Gemini command line: a TOML file each, with `prompt` and `description`.
 
+use std::borrow::Cow;
+
 use super::about::TextAbout;
 use super::files::without_ending;
 use super::{Reading, draft, refused};
-use twig_core::argument::Argument;
+use twig_core::argument::{Argument, implied_arguments};
 use twig_core::marks::curly::ARGS;
-use twig_core::model::{Dialect, LibraryKind, Marks};
+use twig_core::model::{AppendedForm, Dialect, LibraryKind, Marks};
 use twig_core::name::RelativePath;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::spoken::toml_prompt::{self, NoTomlPrompt};
@@ -33,14 +35,19 @@ pub(super) fn read(
         Some(said) => said.trim().into(),
         None => about.description(&id).into(),
     });
-    prompt.dialect = Dialect::Marks(Marks::None);
     if command.prompt.contains("{{args}}") {
         prompt.dialect = Dialect::Marks(Marks::Args);
-        prompt.arguments.push(Argument {
+        prompt.arguments = Cow::Owned(vec![Argument {
             name: ARGS.into(),
             description: Some("What follows the command".into()),
             ..Argument::default()
+        }]);
+    } else {
+        prompt.dialect = Dialect::Marks(Marks::Appended {
+            form: AppendedForm::CommandLine,
+            is_implied: true,
         });
+        prompt.arguments = Cow::Borrowed(implied_arguments());
     }
-    Reading::of(folder, path, text, prompt)
+    Reading::of(folder, path, text, &id, prompt)
 }

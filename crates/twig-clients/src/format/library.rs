@@ -56,7 +56,13 @@ pub fn library<'r>(
     let descriptions: BTreeMap<&str, &str> = descriptions
         .map(|(name, description)| (&**name, &**description))
         .collect();
-    let names = names(kind, folder, &readings);
+    let names = names(kind, folder, &readings, |_, prompt| prompt.name.as_str());
+    let has_old_names = readings
+        .iter()
+        .any(|(_, reading)| reading.old_name.is_some());
+    if has_old_names {
+        library.old_names = old_names(kind, folder, &readings, &names);
+    }
     let mut first: BTreeMap<&str, &RelativePath> = BTreeMap::new();
     for ((path, reading), name) in readings.iter().zip(&names) {
         let wanted = reading.prompt.as_ref().map(|prompt| prompt.name.as_str());
@@ -139,6 +145,7 @@ fn names(
     kind: LibraryKind,
     folder: &LibraryRoot,
     readings: &[(&RelativePath, &Reading)],
+    wanted: impl for<'r> Fn(&'r Reading, &'r Prompt) -> &'r str,
 ) -> Vec<Option<String>> {
     let is_exact = |path: &RelativePath, wanted: &str| match format_of(kind).names {
         NameRule::Folder => folder_name(folder, path) == wanted,
@@ -149,13 +156,33 @@ fn names(
     for exact in [true, false] {
         for ((path, reading), name) in readings.iter().zip(&mut names) {
             if let Some(prompt) = &reading.prompt
-                && is_exact(path, prompt.name.as_str()) == exact
+                && let wanted = wanted(reading, prompt)
+                && is_exact(path, wanted) == exact
             {
-                *name = Some(unique.name(prompt.name.as_str(), path.as_str()));
+                *name = Some(unique.name(wanted, path.as_str()));
             }
         }
     }
     names
+}
+
+/// The names that the prompts had when names were in Latin letters only, where they differ.
+fn old_names(
+    kind: LibraryKind,
+    folder: &LibraryRoot,
+    readings: &[(&RelativePath, &Reading)],
+    names_now: &[Option<String>],
+) -> BTreeMap<Box<str>, PromptName> {
+    let before = names(kind, folder, readings, |reading, prompt| {
+        let old = reading.old_name.as_deref();
+        old.unwrap_or(prompt.name.as_str())
+    });
+    let pairs = before.into_iter().zip(names_now);
+    let pairs = pairs.filter_map(|(old, now)| Some((old?, now.as_deref()?)));
+    let changed = pairs.filter(|(old, now)| old != now);
+    changed
+        .map(|(old, now)| (old.into(), PromptName::of_format(now)))
+        .collect()
 }
 
 fn renamed(
@@ -248,7 +275,7 @@ fn put_prompt(prompt: &Prompt, put: &mut impl FnMut(&[u8])) {
     put(some(&prompt.description).as_bytes());
     put(&[u8::from(prompt.unavailable.is_some())]);
     put(format!("{:?}", prompt.dialect).as_bytes());
-    for argument in &prompt.arguments {
+    for argument in prompt.arguments.iter() {
         put(argument.name.as_bytes());
         put(some(&argument.description).as_bytes());
         put(&[u8::from(argument.required)]);

@@ -1,10 +1,10 @@
 //! The formats that are Markdown files: commands, prompts, workflows and skills.
 
 use super::about::{TextAbout, title};
-use super::arguments::{Taken, take};
+use super::arguments::take;
 use super::declared::declared;
 use super::files::without_ending;
-use super::{Options, Reading, SkillHead, draft};
+use super::{Options, Reading, SkillHead, draft, old_name, shrink};
 use crate::clients::{NameRule, format_of};
 use twig_core::argument::Argument;
 use twig_core::front_matter::{self, FrontMatterFields, FrontMatterValue, Repair};
@@ -70,6 +70,7 @@ pub(super) fn read(
     let id = id(kind, folder, path, fields);
     let about = TextAbout::of(front.body);
     let mut prompt = draft(kind, folder, path, &id);
+    reading.old_name = old_name(&id);
     label(&mut prompt, fields, &about, &id);
     let engine = ["template", "engine"]
         .iter()
@@ -80,7 +81,7 @@ pub(super) fn read(
         // Without its arguments, every variable would be a mistake.
         prompt.unavailable = lost.map(Into::into);
         if let Some(value) = fields.value("arguments") {
-            prompt.arguments = declared(value, limits, &mut remarks);
+            prompt.arguments = declared(value, limits, &mut remarks).into();
         }
         for (code, severity, message) in remarks {
             note(code, severity, message);
@@ -91,16 +92,12 @@ pub(super) fn read(
             name: "input".into(),
             description: Some("Text to inject into the prompt template".into()),
             ..Argument::default()
-        }];
+        }]
+        .into();
     } else {
-        let taken = take(format_of(kind).marks, fields, front.body, options, limits);
-        let Taken {
-            arguments,
-            marks,
-            remarks,
-        } = taken;
-        prompt.arguments = arguments;
-        prompt.dialect = Dialect::Marks(marks);
+        let rule = format_of(kind).marks;
+        let taken = take(rule, fields, front.body, options, limits);
+        let remarks = taken.fill(rule, &mut prompt);
         for (code, severity, message) in remarks {
             note(code, severity, message);
         }
@@ -144,7 +141,7 @@ pub(super) fn read(
     if prompt.unavailable.is_some() {
         reading.skill = None;
     }
-    prompt.arguments.shrink_to_fit();
+    shrink(&mut prompt);
     reading.prompt = (!is_hidden).then(|| prompt.into());
     reading
 }

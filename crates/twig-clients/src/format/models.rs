@@ -61,5 +61,5 @@ pub(super) fn read(
         ..Argument::default()
     });
     prompt.arguments = arguments.collect();
-    Reading::of(folder, path, text, prompt).with(folder, path, remarks)
+    Reading::of(folder, path, text, &id, prompt).with(folder, path, remarks)
 }

@@ -71,7 +71,7 @@ fn without_code(text: &str) -> String {
                 continue;
             }
         };
-        let Some(end) = rest[2..].find(close) else {
+        let Some(end) = tag_end(&rest[2..], close) else {
             // Code that does not end is not text for a reader.
             literal.push(CODE);
             return literal;
@@ -88,6 +88,46 @@ fn without_code(text: &str) -> String {
     }
     literal.push_str(rest);
     literal
+}
+
+/// Where a tag ends: at its closing mark, but not at one inside a quoted text. What looks like a
+/// quote in a comment is an apostrophe.
+fn tag_end(code: &str, close: &str) -> Option<usize> {
+    let is_comment = close == "#}" || code.trim_start_matches('-').starts_with(['!', '/']);
+    if is_comment {
+        return code.find(close);
+    }
+    let mut from = 0;
+    while let Some(found) = code[from..].find(['"', '\'', '}', '%', '{']) {
+        let at = from + found;
+        let rest = &code[at..];
+        if rest.starts_with(close) {
+            return Some(at);
+        }
+        // The next tag: something in this one is no quote.
+        if rest.starts_with("{{") || rest.starts_with("{%") {
+            break;
+        }
+        from = at + 1;
+        if let quote @ (b'"' | b'\'') = code.as_bytes()[at] {
+            from += quoted(&code[from..], quote).unwrap_or_default();
+        }
+    }
+    code.find(close)
+}
+
+/// The length of a quoted text with its closing quote, if that is on the same line.
+fn quoted(text: &str, quote: u8) -> Option<usize> {
+    let mut bytes = text.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'\n' => return None,
+            b'\\' => drop(bytes.next()),
+            byte if byte == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// True if the inside of `{{…}}` is a name, optionally with dots and filters.
@@ -127,4 +167,48 @@ fn whole(sentence: &str) -> Option<String> {
     let is_text = !matches!(starts, '.' | ',' | ';' | ':' | ')' | '!' | '?');
     let is_whole = is_text && letters >= LETTERS && !bare.contains(CODE);
     is_whole.then(|| bare.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_does_not_end_inside_quotes() {
+        for (text, expected) in [
+            (
+                r#"{{ x | default("a }} b") }} Review the code."#,
+                "Review the code.",
+            ),
+            (
+                r"{% if x == '%}' %}x{% endif %}Review the code.",
+                "Review the code.",
+            ),
+            (r#"{{ "\" }}" }} Review the code."#, "Review the code."),
+            // Apostrophes of comments, and a quote that is none.
+            ("{{! it's }} Review the code.", "Review the code."),
+            ("{{/* it's */}} Review 'the' code.", "Review 'the' code."),
+            ("{{ x' }} Review {{ y }}.", "Review …."),
+            (
+                "{# it's #} Review the code's style.",
+                "Review the code's style.",
+            ),
+        ] {
+            // In a paragraph of its own, since code in a sentence decides about it.
+            let text = text.replacen("Review", "\n\nReview", 1);
+            let found = of_template(&text);
+            assert!(
+                found.as_deref().is_some_and(|it| it.ends_with(expected)),
+                "{text}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_templates_take_linear_time() {
+        let text = |count| "{{ \"}} \" {{ '\n".repeat(count);
+        twig_testkit::assert_linear("tags", 2_000, text, |text: &String| {
+            assert_eq!(of_template(text), None);
+        });
+    }
 }

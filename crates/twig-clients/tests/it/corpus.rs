@@ -131,7 +131,7 @@ fn every_file_is_served_by_every_kind() {
                 assert_eq!(prompt.unavailable, None, "{case}: {name}");
                 let description = prompt.description.as_deref().unwrap_or_default();
                 assert!(!description.trim().is_empty(), "{case}: {name}");
-                for argument in &prompt.arguments {
+                for argument in prompt.arguments.iter() {
                     let odd = ["secrets", "github", "matrix", "HOME", "PATH", "PWD", "USER"];
                     let is_number = argument.name.bytes().all(|byte| byte.is_ascii_digit());
                     let is_odd = odd.contains(&&*argument.name) || is_number;

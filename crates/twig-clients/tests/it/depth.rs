@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use twig_clients::clients::ExportFormat;
-use twig_clients::clients::formats;
+use twig_clients::clients::{VOCABULARY, formats};
 use twig_clients::export::marker_of;
 use twig_clients::format::{Options, read as read_format};
 use twig_clients::import::{ImportFormat, ImportRequest, SourceFile, read as import};
@@ -195,8 +195,10 @@ fn toml_of_any_depth() {
             &folder(),
             text,
             usual,
+            false,
             &every_file(),
             &limits(),
+            &VOCABULARY,
         ));
         let command = path("a.toml");
         let options = Options::default();
@@ -341,7 +343,8 @@ fn check_template(text: &str, dialect: Dialect) {
         arguments: vec![Argument {
             name: "x".into(),
             ..Argument::default()
-        }],
+        }]
+        .into(),
         messages: vec![MessageSource {
             role: Role::User,
             content,

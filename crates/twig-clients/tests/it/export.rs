@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use twig_clients::clients::ExportFormat;
-use twig_clients::export::{ExportItem, FileNames, Plan, marker_of, plan};
+use twig_clients::export::{ExportItem, FileNames, Plan, ShellTranslation, marker_of, plan};
 use twig_core::template::{Templates, run};
 use twig_core::{
     Argument, Block, Catalog, Content, Dialect, Library, LibraryKind, LibraryName, LibraryOrigin,
@@ -71,12 +71,18 @@ impl Shelf {
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::LibraryAbout::default(),
                 prompts,
+                old_names: std::collections::BTreeMap::new(),
                 skills: Vec::new(),
                 documents: Vec::new(),
                 templates: Vec::new(),
                 problems: Vec::new(),
                 digest: [0; 32],
+                documents_beside: None,
                 function_sources: Vec::new(),
+                package: None,
+                listing: twig_core::ListingRules::default(),
+                loaded_by: Vec::new(),
+                shell_lines: twig_core::model::ShellLines::default(),
             })
         });
         Catalog::build(libraries)
@@ -91,9 +97,9 @@ impl Shelf {
             templates: &templates,
         };
         let names = FileNames::new(world, client, world.catalog.prompts(0));
-        plan(world, client, &names, catalog.prompts(0), &mut |job| {
-            run(job)
-        })
+        let off = ShellTranslation::Off;
+        let prompts = catalog.prompts(0);
+        plan(world, client, off, &names, prompts, &mut |job| run(job))
     }
 
     /// What the one prompt says with these values.

@@ -11,8 +11,10 @@ pub enum FileRole {
     PromptText,
     /// A file of another client that is a prompt itself.
     ClientPrompt,
-    /// `twig.toml`, or a project's `config.toml`.
+    /// `twig.toml`.
     Manifest,
+    /// The `config.toml` of a repository.
+    Configuration,
     /// A definition of a prompt.
     Definition,
     /// One of the two files of a library of functions.
@@ -32,10 +34,10 @@ pub enum FileRole {
 impl FileRole {
     /// True for files that were found in a listing: if one is missing, it is a broken symlink.
     fn is_listed(self) -> bool {
-        use FileRole::{ClientPrompt, Definition, Document, Manifest, SkillFile};
+        use FileRole::{ClientPrompt, Configuration, Definition, Document, Manifest, SkillFile};
         matches!(
             self,
-            Manifest | Definition | ClientPrompt | Document | SkillFile
+            Manifest | Configuration | Definition | ClientPrompt | Document | SkillFile
         )
     }
 }
@@ -138,6 +140,10 @@ impl BodyError {
                 };
                 (ProblemCode::OutsideLibrary, help)
             }
+            (Self::OutsideProject, _) => (
+                ProblemCode::OutsideLibrary,
+                "name the folder itself, inside the project",
+            ),
             (Self::NotAFile(_), role) => {
                 let help = match role {
                     Document | SkillFile => "keep only regular files there",
@@ -158,6 +164,10 @@ impl BodyError {
                 };
                 (ProblemCode::TooLarge, help)
             }
+            (Self::Altered, _) => (
+                ProblemCode::PackageChanged,
+                "run `twig verify`, then `twig install --repair` to fetch it again",
+            ),
             (Self::NoRoom { .. }, _) => (
                 ProblemCode::TooLarge,
                 "move some of the files to another folder",

@@ -16,6 +16,8 @@ pub struct CatalogFilter {
     prompts: Vec<Box<str>>,
     /// Folders: the libraries that are there or below.
     roots: Vec<Box<Path>>,
+    /// Files: the prompts that are in one.
+    files: Vec<Box<Path>>,
 }
 
 /// How much of a library is offered.
@@ -43,9 +45,17 @@ impl CatalogFilter {
         self.roots.push(root.into());
     }
 
+    /// Adds a file: the prompts that are in it.
+    pub fn add_file(&mut self, file: &Path) {
+        self.files.push(file.into());
+    }
+
     /// True if everything is offered.
     pub fn is_empty(&self) -> bool {
-        self.libraries.is_empty() && self.prompts.is_empty() && self.roots.is_empty()
+        self.libraries.is_empty()
+            && self.prompts.is_empty()
+            && self.roots.is_empty()
+            && self.files.is_empty()
     }
 
     /// Every name that was added.
@@ -79,18 +89,30 @@ impl CatalogFilter {
         {
             return OfferedPart::Whole;
         }
-        let mut prompts = library.prompts.iter();
-        if prompts.any(|prompt| self.names_prompt(library, prompt)) {
+        if self.names_prompt_of(library) {
             OfferedPart::SomePrompts
         } else {
             OfferedPart::Nothing
         }
     }
 
-    /// True if one of the prompt names is this one's.
+    /// True if it names a prompt of this library.
+    pub fn names_prompt_of(&self, library: &Library) -> bool {
+        let mut prompts = library.prompts.iter();
+        prompts.any(|prompt| self.names_prompt(library, prompt))
+    }
+
+    /// True if one of the prompt names is this one's, or one of the files.
     pub(super) fn names_prompt(&self, library: &Library, prompt: &Prompt) -> bool {
         let mut patterns = self.prompts.iter();
         patterns.any(|pattern| is_named(library, prompt, pattern))
+            || (!self.files.is_empty() && self.has_file_of(library, prompt))
+    }
+
+    fn has_file_of(&self, library: &Library, prompt: &Prompt) -> bool {
+        let contents = prompt.messages.iter().map(|message| &message.content);
+        let mut paths = contents.filter_map(|content| Some(library.path_of(content.file()?)));
+        paths.any(|path| self.files.iter().any(|file| **file == *Path::new(&path)))
     }
 
     /// True if a path is in a folder that is named, or in one with the name of a library that is.
@@ -103,6 +125,7 @@ impl CatalogFilter {
         };
         self.is_empty()
             || self.roots.iter().any(|root| path.starts_with(root))
+            || self.files.iter().any(|file| **file == *path)
             || self.libraries.iter().any(|pattern| is_called(pattern))
     }
 }
@@ -117,7 +140,7 @@ pub(super) fn matches_library(library: &Library, pattern: &str) -> bool {
 }
 
 /// True if a library or project has a name: as it is listed, or as its folder is spelled.
-fn is_called(library: &Library, pattern: &str) -> bool {
+pub(super) fn is_called(library: &Library, pattern: &str) -> bool {
     is_match(pattern, library.name.as_str())
         || library
             .stored()
@@ -126,10 +149,12 @@ fn is_called(library: &Library, pattern: &str) -> bool {
 }
 
 /// True if a prompt has a name: its full name, or its own after that of its library.
-fn is_named(library: &Library, prompt: &Prompt, pattern: &str) -> bool {
+pub(super) fn is_named(library: &Library, prompt: &Prompt, pattern: &str) -> bool {
     is_match(pattern, &prompt.full_name)
         || pattern.split_once(':').is_some_and(|(before, own)| {
-            is_called(library, before) && is_match(own, prompt.name.as_str())
+            is_called(library, before)
+                && (is_match(own, prompt.name.as_str())
+                    || library.old_names.get(own) == Some(&prompt.name))
         })
 }
 
@@ -141,9 +166,8 @@ pub fn is_match(pattern: &str, name: &str) -> bool {
     let Some(mut name) = name.strip_prefix(first) else {
         return false;
     };
-    let mut parts: Vec<&str> = rest.split('*').collect();
-    let last = parts.pop().unwrap_or_default();
-    for part in parts {
+    let (between, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in between.split('*').filter(|part| !part.is_empty()) {
         match name.find(part) {
             Some(at) => name = &name[at + part.len()..],
             None => return false,
@@ -167,6 +191,7 @@ mod tests {
             ("r*:*x", "review:abx"),
             ("a*a", "aa"),
             ("**", "q"),
+            ("*a**b*c", "xaybzc"),
         ];
         for (pattern, name) in fits {
             assert!(is_match(pattern, name), "{pattern} {name}");
@@ -176,6 +201,8 @@ mod tests {
             ("a*a", "a"),
             ("review:*", "reviews"),
             ("*b*", "c"),
+            ("*ab*b", "ab"),
+            ("*a*b*", "ba"),
         ] {
             assert!(!is_match(pattern, name), "{pattern} {name}");
         }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::Catalog;
+use super::{Catalog, PromptRef};
 use crate::document::Document;
 use crate::model::{Function, Prompt, Skill};
 use crate::name::RelativePath;
@@ -19,7 +19,8 @@ pub struct Revisions {
     pub documents: u64,
     /// Of the contents of all documents.
     pub contents: u64,
-    /// Of the selected project, and so of the tools that write to it.
+    /// Of the selected project, and so of the tools that write to it, and of whether there are so
+    /// many prompts that tools recommend a search.
     pub tools: u64,
 }
 
@@ -48,7 +49,8 @@ impl Catalog {
             contents: next(contents, self.holds_the_same(before)),
             tools: next(
                 tools,
-                self.project().is_some() == before.project().is_some(),
+                self.project().is_some() == before.project().is_some()
+                    && self.has_many_prompts() == before.has_many_prompts(),
             ),
         };
         self
@@ -63,16 +65,14 @@ impl Catalog {
 
     /// True if a client that listed the prompts of both would see no difference.
     pub fn lists_the_same(&self, other: &Catalog) -> bool {
-        self.listed.len() == other.listed.len()
-            && self.prompts(0).zip(other.prompts(0)).all(|(one, two)| {
-                // Unchanged libraries share the same allocation: nothing to compare.
-                std::ptr::eq(one.prompt, two.prompt)
-                    || (one.prompt.full_name == two.prompt.full_name
-                        && one.prompt.title == two.prompt.title
-                        && one.prompt.description == two.prompt.description
-                        && one.prompt.arguments == two.prompt.arguments
-                        && runs(one.prompt) == runs(two.prompt))
-            })
+        let has_all = !self.has_rules_of_clients() || {
+            let all = self.prompts(0).zip(other.prompts(0));
+            self.len() == other.len() && all_the_same(all)
+        };
+        has_all
+            && self.shown_len() == other.shown_len()
+            && all_the_same(self.shown_prompts(0).zip(other.shown_prompts(0)))
+            && self.has_listing_of(other)
     }
 
     /// The same for documents. The list includes the length and time of a document, but an edit
@@ -120,6 +120,20 @@ impl Catalog {
             && pairs.all(|(one, two)| std::ptr::eq(one, two) || same(one, two))
     }
 }
+
+/// True if a client sees no difference in each pair of prompts.
+fn all_the_same<'c>(mut pairs: impl Iterator<Item = (PromptRef<'c>, PromptRef<'c>)>) -> bool {
+    pairs.all(|(one, two)| {
+        // Unchanged libraries share the same allocation: nothing to compare.
+        std::ptr::eq(one.prompt, two.prompt)
+            || (one.prompt.full_name == two.prompt.full_name
+                && one.prompt.title == two.prompt.title
+                && one.prompt.description == two.prompt.description
+                && one.prompt.arguments == two.prompt.arguments
+                && runs(one.prompt) == runs(two.prompt))
+    })
+}
+
 fn runs(prompt: &Prompt) -> Option<&RelativePath> {
     prompt.function().map(Function::file)
 }

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::argument::Argument;
 use crate::braces::UriPattern;
+use crate::limits::PROBLEMS;
 use crate::model::{Content, Library, Prompt};
-use crate::problem::{Problem, ProblemCode, Severity};
+use crate::name::RelativePath;
+use crate::problem::{Problem, ProblemCode, Severity, locate};
 use crate::render::{Embedding, NOTHING_GIVEN, RenderError, media};
 use crate::suggest;
 use crate::world::World;
@@ -26,9 +28,9 @@ pub(super) fn documents(
         };
         let mut look = |pattern: &UriPattern, result: Result<(), RenderError>| {
             let Err(error) = result else { return true };
-            let path = library.path_of(file);
             let is_limit = matches!(error, RenderError::Limit(_));
-            problems.push(problem(world, &path, pattern, &error));
+            problems.push(problem(world, pattern, &error, &library.path_of(file)));
+            place(world, library, file, pattern, problems);
             // Further documents would only repeat the report.
             !is_limit
         };
@@ -52,14 +54,16 @@ pub(super) fn documents(
 /// Checks the documents that a template embeds.
 pub(super) fn embedded<'u>(
     world: World<'_>,
-    path: &str,
+    library: &Library,
+    file: &RelativePath,
     uris: impl Iterator<Item = &'u UriPattern>,
     embedding: &mut Embedding<'_>,
     problems: &mut Vec<Problem>,
 ) {
     for uri in uris {
         if let Err(error) = embedding.texts(uri, NOTHING_GIVEN, |_| {}) {
-            problems.push(problem(world, path, uri, &error));
+            problems.push(problem(world, uri, &error, &library.path_of(file)));
+            place(world, library, file, uri, problems);
         }
     }
 }
@@ -106,7 +110,39 @@ fn uses(content: &Content, argument: usize) -> bool {
     }
 }
 
-fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) -> Problem {
+/// Adds the place of a URI to the last problem. For that the file is read again, so it is only done
+/// for as many problems as people read.
+fn place(
+    world: World<'_>,
+    library: &Library,
+    file: &RelativePath,
+    uri: &UriPattern,
+    problems: &mut [Problem],
+) {
+    if problems.len() > PROBLEMS {
+        return;
+    }
+    let body = world.bodies.read(library, file);
+    let text = body.map(|body| body.text).unwrap_or_default();
+    let uri = uri.as_str();
+    let place = whole_uri(&text, uri).map(|at| locate(&text, at..at + uri.len()));
+    if let (Some(problem), Some(place)) = (problems.last_mut(), place) {
+        problem.place(place);
+    }
+}
+
+/// Where a URI is in a text, and not only the beginning or the end of another one.
+fn whole_uri(text: &str, uri: &str) -> Option<usize> {
+    let goes_on = |next: char| next.is_alphanumeric() || "-._~/%:*?#&=+{".contains(next);
+    let mut found = text.match_indices(uri).map(|(at, _)| at);
+    found.find(|at| {
+        let (before, after) = (&text[..*at], &text[at + uri.len()..]);
+        !before.ends_with(|last: char| last.is_alphanumeric() || "-.+".contains(last))
+            && !after.starts_with(goes_on)
+    })
+}
+
+fn problem(world: World<'_>, uri: &UriPattern, error: &RenderError, path: &str) -> Problem {
     let (code, help) = match error {
         RenderError::MissingDocument { .. } => {
             let documents = world.catalog.documents(0);
@@ -131,4 +167,22 @@ fn problem(world: World<'_>, path: &str, uri: &UriPattern, error: &RenderError) 
         ),
     };
     Problem::of_file(code, Severity::Error, path, error.to_string()).with_help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_uri;
+
+    #[test]
+    fn the_uri_itself_is_marked() {
+        for (text, at) in [
+            (r#""arch://ab", "arch://a""#, Some(14)),
+            (r#""march://a", "arch://a""#, Some(14)),
+            ("{{arch://a/b}} {{arch://a}}", Some(17)),
+            ("arch://a", Some(0)),
+            ("arch://ab", None),
+        ] {
+            assert_eq!(whole_uri(text, "arch://a"), at, "{text}");
+        }
+    }
 }

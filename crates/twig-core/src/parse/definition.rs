@@ -14,6 +14,9 @@ use crate::name::{PromptName, RelativePath};
 use crate::problem::{Problem, ProblemCode, Severity};
 use crate::suggest;
 
+/// The JSON Schema of the file. It says what this module reads; a test compares the two.
+pub const DEFINITION_SCHEMA: &str = include_str!("definition/schema.json");
+
 /// A file and its text, or why it has none.
 pub type DefinitionFile<'f> = (&'f RelativePath, Result<&'f str, &'f BodyError>);
 
@@ -100,7 +103,7 @@ fn refused(path: &RelativePath, sentence: &str) -> Option<Prompt> {
         name,
         title: None,
         description: None,
-        arguments: Vec::new(),
+        arguments: Vec::new().into(),
         messages: vec![whole(path)],
         dialect: Dialect::Braces,
         unavailable: Some(sentence.into()),
@@ -139,7 +142,7 @@ impl DefinitionReader<'_> {
             name,
             title,
             description,
-            arguments,
+            arguments: arguments.into(),
             messages,
             dialect,
             unavailable: None,
@@ -189,6 +192,31 @@ impl DefinitionReader<'_> {
                 self.error(ProblemCode::BadTemplate, path, &message, Some(help));
                 Dialect::Braces
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn the_schema_has_every_field_that_is_read() {
+        let schema: Value = serde_json::from_str(DEFINITION_SCHEMA).unwrap();
+        for (at, fields) in [
+            ("", &FIELDS[..]),
+            ("/properties/arguments/items", &argument::FIELDS),
+            ("/properties/messages/items", &message::FIELDS),
+            ("/definitions/content", &message::CONTENT_FIELDS),
+        ] {
+            let known = schema.pointer(&format!("{at}/properties")).unwrap();
+            let known = known.as_object().unwrap().keys().map(String::as_str);
+            let fields: BTreeSet<&str> = fields.iter().copied().collect();
+            assert_eq!(known.collect::<BTreeSet<_>>(), fields, "{at}");
         }
     }
 }

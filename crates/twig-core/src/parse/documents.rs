@@ -20,6 +20,14 @@ pub struct DocumentLayout {
     pub templates: Vec<UriTemplate>,
 }
 
+impl DocumentLayout {
+    /// The folder of a project that is outside the project's own folder.
+    pub fn beside(&self) -> Option<&RelativePath> {
+        let mut folders = self.folders.iter();
+        folders.find(|folder| folder.in_project().is_some())
+    }
+}
+
 /// A file that a source found in the documents folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundDocument {
@@ -58,19 +66,20 @@ pub fn documents<'f>(
     documents
 }
 
-/// The templates of a library: those that it names, else one for documents in a folder, if there
-/// are any.
+/// The templates of a library: those that it names, else one for documents in a folder and one for
+/// those in none, if there are any.
 pub fn templates(layout: &DocumentLayout, documents: &[Document]) -> Vec<UriTemplate> {
     if !layout.templates.is_empty() {
         return layout.templates.clone();
     }
-    let usual = UriTemplate::parse(&format!("{}{{category}}/{{name}}", layout.prefix));
+    let usual = ["{category}/{name}", "{name}"];
+    let usual = usual.map(|path| UriTemplate::parse(&format!("{}{path}", layout.prefix)));
     let fits = |template: &UriTemplate| {
         documents
             .iter()
             .any(|it| template.values(&it.uri).is_some())
     };
-    usual.ok().into_iter().filter(fits).collect()
+    usual.into_iter().flatten().filter(fits).collect()
 }
 
 fn document(prefix: &str, base: &RelativePath, found: &FoundDocument) -> Document {
@@ -114,7 +123,7 @@ fn drop_doubles(folder: &LibraryRoot, documents: &mut Vec<Document>, problems: &
         let is_double = later.uri == earlier.uri;
         if is_double {
             let message = format!("`{}` is already the URI of {}", later.uri, earlier.place());
-            let path = format!("{}/{}", folder.root, later.place());
+            let path = folder.path_of(later.place());
             let problem = Problem::of_file(
                 ProblemCode::DuplicateDocument,
                 Severity::Warning,
@@ -145,7 +154,7 @@ fn drop_unclear_numbers(
             let names = places.iter().map(|at| &*documents[*at].name);
             let names: Vec<&str> = names.take(NAMED).collect();
             let message = format!("`{short}` could be any of: {}", names.join(", "));
-            let path = format!("{}/{}", folder.root, documents[first].place());
+            let path = folder.path_of(documents[first].place());
             let problem = Problem::of_file(
                 ProblemCode::AmbiguousNumber,
                 Severity::Warning,

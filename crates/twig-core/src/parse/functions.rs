@@ -114,7 +114,7 @@ impl FunctionListReader<'_> {
             name,
             title: None,
             description: None,
-            arguments: Vec::new(),
+            arguments: Vec::new().into(),
             messages: Vec::new(),
             dialect: Dialect::Function,
             unavailable: None,
@@ -143,7 +143,7 @@ impl FunctionListReader<'_> {
         prompt.title = members.maybe_text("title")?.map(Into::into);
         prompt.description = members.maybe_text("description")?.map(Into::into);
         if let Some(arguments) = members.maybe("arguments") {
-            prompt.arguments = self.arguments(&arguments)?;
+            prompt.arguments = self.arguments(&arguments)?.into();
         }
         let function = self.function(&prompt.name)?;
         if let Ok(text) = self.files.script

@@ -8,6 +8,7 @@ use super::TOLD;
 use crate::document::Document;
 use crate::hidden::{self, HiddenCharacter, TextPlace};
 use crate::model::{LibraryAbout, Prompt};
+use crate::name::full_path;
 use crate::problem::{Problem, ProblemCode, Severity};
 
 /// Makes prompts unavailable whose title or description hides something.
@@ -26,7 +27,7 @@ pub fn check(path: &str, text: &str, prompts: &mut [Prompt], problems: &mut Vec<
         };
         refuse(Label::Title, prompt.title.as_deref());
         refuse(Label::Description, prompt.description.as_deref());
-        for argument in &prompt.arguments {
+        for argument in prompt.arguments.iter() {
             refuse(
                 Label::OfArgument(&argument.name),
                 argument.description.as_deref(),
@@ -64,7 +65,7 @@ pub(super) fn clean(path: &str, text: &str, about: &mut LibraryAbout, problems: 
 pub fn clean_documents(root: &str, documents: &mut Vec<Document>, problems: &mut Vec<Problem>) {
     documents.retain_mut(|document| {
         let mut tell = |place: &str, severity, whose: &str, found: HiddenCharacter| {
-            let path = format!("{root}/{place}");
+            let path = full_path(root, place);
             let message = format!("{whose} {}", found.fault());
             let problem = Problem::of_file(ProblemCode::HiddenText, severity, &path, message);
             problems.push(problem.with_help(found.advice()));

@@ -1,5 +1,6 @@
 //! Turns a folder's documents into a [`Library`]. Loading never fails; it reports problems.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::body::BodyError;
 use crate::document::Document;
 use crate::limits::Limits;
 use crate::model::{Content, Library, LibraryAbout, LibraryKind, LibraryOrigin, Prompt};
-use crate::name::{LibraryName, RelativePath};
+use crate::name::{LibraryName, RelativePath, full_path};
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
 
 /// The manifest's file name, which identifies a Twig library.
@@ -36,12 +37,17 @@ pub struct LibraryRoot {
 impl LibraryRoot {
     /// The full path of a file, from its path in the library.
     pub fn path_of(&self, file: impl fmt::Display) -> String {
-        format!("{}/{file}", self.root)
+        full_path(&self.root, file)
     }
 
     /// The same in messages for people.
     pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
-        format!("{}/{file}", self.shown_root)
+        full_path(&self.shown_root, file)
+    }
+
+    /// True if it is a project's own folder.
+    pub fn is_project(&self) -> bool {
+        self.prefix.is_empty()
     }
 }
 
@@ -92,61 +98,64 @@ pub fn twig_library(
     files: &dyn Files,
     limits: &Limits,
 ) -> Library {
-    twig_layout(folder, manifest, files, limits).0
+    twig_layout(folder, manifest, files, limits).library
 }
 
-/// The same, and where its documents are; `None` if the text cannot be read.
+/// A library without its documents.
+#[derive(Debug)]
+pub struct TwigLayout {
+    /// The library.
+    pub library: Library,
+    /// Where its documents are, if that could be read.
+    pub layout: Option<DocumentLayout>,
+    /// False if the manifest is not valid TOML, and only some parts of it were read.
+    pub is_whole: bool,
+}
+
+/// The same, and where its documents are.
+///
+/// Of a manifest that is not valid TOML, the sound parts are read; no function is among them.
 pub fn twig_layout(
     folder: &LibraryRoot,
     manifest: &str,
     files: &dyn Files,
     limits: &Limits,
-) -> (Library, Option<DocumentLayout>) {
+) -> TwigLayout {
     let path = folder.path_of(MANIFEST);
     let mut library = empty_library(folder, LibraryKind::Twig, Vec::new());
-    let mut layout = None;
-    match toml::read(manifest) {
-        Ok(table) => {
-            let mut reader = Manifest {
-                folder,
-                path: &path,
-                text: manifest,
-                files,
-                limits,
-                problems: FileProblems::new(&path, manifest),
-            };
-            let mut contents = reader.read(&table);
-            let mut hidden = Vec::new();
-            labels::check(&path, manifest, &mut contents.prompts, &mut hidden);
-            reader.problems.extend(hidden);
-            library.problems = reader.problems.finish();
-            library.about = contents.about;
-            library.prompts = shared(contents.prompts);
-            layout = Some(contents.layout);
-        }
-        Err(error) => {
-            let span = error.span.unwrap_or(0..0);
-            let message = format!("{MANIFEST} is not valid TOML: {}", error.message);
-            let mut problem = Problem::at(
-                ProblemCode::ManifestSyntax,
-                Severity::Error,
-                &path,
-                manifest,
-                span,
-                message,
-            );
-            problem.help = error.help.map(str::to_owned);
-            library.problems.push(problem);
-        }
-    }
+    let mut reader = Manifest {
+        folder,
+        path: &path,
+        text: manifest,
+        files,
+        limits,
+        problems: FileProblems::new(&path, manifest),
+    };
+    let table = toml::read(manifest);
+    let is_whole = table.is_ok();
+    let mut contents = match table {
+        Ok(table) => reader.read(&table),
+        Err(error) => reader.read_parts(&toml::read_parts(manifest, error)),
+    };
+    let mut hidden = Vec::new();
+    labels::check(&path, manifest, &mut contents.prompts, &mut hidden);
+    reader.problems.extend(hidden);
+    library.problems = reader.problems.finish();
+    library.about = contents.about;
+    library.prompts = shared(contents.prompts);
     library.digest = digest(&library.prompts, [manifest.as_bytes()]);
-    (library, layout)
+    TwigLayout {
+        library,
+        layout: contents.layout,
+        is_whole,
+    }
 }
 
 /// Adds the documents to a library. Their contents are not in its digest: an edit of one changes no
 /// list.
 pub fn add_documents(library: &mut Library, layout: &DocumentLayout, mut documents: Vec<Document>) {
     labels::clean_documents(&library.root, &mut documents, &mut library.problems);
+    library.documents_beside = layout.beside().cloned();
     let mut hash = Sha256::new();
     hash.update(library.digest);
     for document in &documents {
@@ -255,7 +264,7 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
     Library {
         name: folder.name.clone(),
         kind,
-        origin: if folder.prefix.is_empty() {
+        origin: if folder.is_project() {
             LibraryOrigin::ProjectFolder
         } else {
             LibraryOrigin::Folder
@@ -264,12 +273,18 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
         shown_root: folder.shown_root.clone(),
         about: LibraryAbout::default(),
         prompts: Vec::new(),
+        old_names: BTreeMap::new(),
         skills: Vec::new(),
         documents: Vec::new(),
+        documents_beside: None,
         templates: Vec::new(),
         problems,
         digest: [0; 32],
         function_sources: Vec::new(),
+        package: None,
+        listing: crate::model::ListingRules::default(),
+        loaded_by: Vec::new(),
+        shell_lines: crate::model::ShellLines::default(),
     }
 }
 

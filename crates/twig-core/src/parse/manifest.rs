@@ -8,18 +8,27 @@ mod documents;
 mod fields;
 mod grants;
 mod message;
+mod parts;
+mod repository;
 
 use std::collections::BTreeMap;
 
 use self::fields::{FirstMistake, ManifestFields};
 use super::documents::DocumentLayout;
 use super::labels;
-use super::library::{Files, LibraryRoot};
+use super::library::{Files, LibraryRoot, MANIFEST};
+use super::project::{ProjectConfig, ProjectVocabulary};
 use super::toml::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::Limits;
 use crate::model::{Dialect, LibraryAbout, MessageSource, Prompt, Role};
 use crate::name::{PromptName, RelativePath, twin_key};
 use crate::problem::{FileProblems, ProblemCode};
+
+/// The JSON Schema of the file. It says what this module reads; a test compares the two.
+pub const MANIFEST_SCHEMA: &str = include_str!("manifest/schema.json");
+
+/// The JSON Schema of a repository's configuration.
+pub const REPOSITORY_SCHEMA: &str = include_str!("manifest/repository.json");
 
 /// Reads prompts from a manifest's tree.
 pub(super) struct Manifest<'m> {
@@ -37,8 +46,8 @@ pub(super) struct ManifestContents {
     pub(super) about: LibraryAbout,
     /// Sorted by name.
     pub(super) prompts: Vec<Prompt>,
-    /// Where documents are, and their URIs.
-    pub(super) layout: DocumentLayout,
+    /// Where documents are, and their URIs, if that could be read.
+    pub(super) layout: Option<DocumentLayout>,
 }
 
 /// The sentence for a client that asks for a prompt whose manifest entry is wrong.
@@ -69,24 +78,50 @@ impl Manifest<'_> {
         ManifestContents {
             about,
             prompts,
-            layout,
+            layout: Some(layout),
         }
     }
 
-    /// Reads a tree that describes a library and its documents, without prompts.
+    /// Reads the tree of a repository's configuration. If a manifest describes the library, that
+    /// part of the configuration is ignored and reported.
     pub(super) fn read_config(
         &mut self,
         root: &Table<'_>,
         usual: DocumentLayout,
-    ) -> (LibraryAbout, DocumentLayout) {
+        has_manifest: bool,
+        words: &ProjectVocabulary,
+    ) -> ProjectConfig {
         let mut fields = ManifestFields::new(root);
-        let about = match fields.take("library") {
-            Some(item) => self.about(item),
-            None => LibraryAbout::default(),
-        };
-        let layout = self.documents(fields.take("documents"), usual);
-        self.unknown(&fields, "the configuration");
-        (about, layout)
+        let (library, documents) = (fields.take("library"), fields.take("documents"));
+        let mut config = ProjectConfig::new(usual);
+        if has_manifest {
+            for (key, item) in [("library", library), ("documents", documents)] {
+                self.ignored_beside_manifest(key, item);
+            }
+        } else {
+            config.about = library.map(|item| self.about(item)).unwrap_or_default();
+            config.layout = self.documents(documents, config.layout);
+        }
+        config.export = fields.take("export").map(|item| self.export(item, words));
+        let libraries = fields.take("libraries");
+        let libraries = libraries.map(|item| self.folders(item, words));
+        config.libraries = libraries.unwrap_or_default();
+        let (hide, pin) = (fields.take("hide"), fields.take("pin"));
+        config.listing = self.listing(hide, pin);
+        self.unknown(&fields, "a repository's configuration");
+        config
+    }
+
+    /// Reports a table that belongs in the manifest; a table without values says nothing.
+    fn ignored_beside_manifest(&mut self, key: &str, item: Option<&TomlItem<'_>>) {
+        let Some(item) = item else { return };
+        if matches!(&item.value, TomlValue::Table(table) if table.entries.is_empty()) {
+            return;
+        }
+        let message = format!("[{key}] is ignored here: {MANIFEST} describes the library");
+        let code = ProblemCode::UnknownField;
+        self.warning(code, item.span.clone(), message);
+        self.help(format!("move it to {MANIFEST}"));
     }
 
     fn about(&mut self, item: &TomlItem<'_>) -> LibraryAbout {
@@ -143,18 +178,23 @@ impl Manifest<'_> {
         prompts
     }
 
-    fn prompt(&mut self, name: PromptName, entry: &TomlEntry<'_>) -> Prompt {
+    /// A prompt of which only the name is known.
+    fn unread_prompt(&self, name: PromptName) -> Prompt {
         let full_name = format!("{}{name}", self.folder.prefix);
-        let mut prompt = Prompt {
+        Prompt {
             name,
             full_name: full_name.into(),
             title: None,
             description: None,
-            arguments: Vec::new(),
+            arguments: Vec::new().into(),
             messages: Vec::new(),
             dialect: Dialect::Jinja,
             unavailable: None,
-        };
+        }
+    }
+
+    fn prompt(&mut self, name: PromptName, entry: &TomlEntry<'_>) -> Prompt {
+        let mut prompt = self.unread_prompt(name);
         if let Err(refusal) = self.fill(&mut prompt, entry) {
             prompt.unavailable = Some(refusal);
         }
@@ -174,7 +214,7 @@ impl Manifest<'_> {
         prompt.title = mistake.keep_field(self.text_field(&mut fields, "title"));
         prompt.description = mistake.keep_field(self.text_field(&mut fields, "description"));
         if let Some(item) = fields.take("arguments") {
-            prompt.arguments = self.arguments(item, &mut mistake);
+            prompt.arguments = self.arguments(item, &mut mistake).into();
         }
         if let Some(item) = fields.take("template")
             && let Some(dialect) = mistake.keep(self.dialect(item, prompt))

@@ -4,6 +4,7 @@
 //! and a server with thousands of prompts spends its start on them. So [`plain`] tries first: it
 //! reads that part ten times faster and declines everything else.
 
+mod parts;
 mod plain;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use std::ops::Range;
 
 use ::toml::de::{DeTable, DeValue};
 
+pub(super) use self::parts::{TomlParts, read_parts};
 use crate::depth;
 use crate::problem::locate;
 
@@ -102,7 +104,7 @@ pub fn read(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
 }
 
 /// Reads a document with the `toml` crate.
-fn read_any(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
+pub(super) fn read_any(text: &str) -> Result<Table<'_>, TomlSyntaxError> {
     depth::toml(text).map_err(|error| TomlSyntaxError {
         message: error.to_string(),
         span: Some(error.at..error.at + 1),
@@ -183,6 +185,27 @@ fn header(text: &str) -> Option<Vec<String>> {
     Some(path(&convert_table(
         DeTable::parse(line).ok()?.into_inner(),
     )))
+}
+
+/// The keys of the header on the first line of a text, even if its end is missing.
+fn header_keys(text: &str) -> Option<Vec<String>> {
+    let line = text.lines().next()?.trim_start();
+    let keys = line.strip_prefix("[[").or_else(|| line.strip_prefix('['))?;
+    let keys = keys.split(']').next().unwrap_or_default();
+    let bare: Vec<&str> = keys.split('.').map(str::trim).collect();
+    if bare.iter().all(|key| is_bare(key)) {
+        return Some(bare.into_iter().map(str::to_owned).collect());
+    }
+    let line = format!("[{}]", keys.trim());
+    depth::toml(&line).ok()?;
+    let table = DeTable::parse(&line).ok()?.into_inner();
+    Some(path(&convert_table(table)))
+}
+
+/// True for a key that needs no quotes.
+fn is_bare(key: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    !key.is_empty() && key.bytes().all(is_plain)
 }
 
 /// The keys of tables that have one entry each.

@@ -95,6 +95,11 @@ impl<'f> FileProblems<'f> {
         }
     }
 
+    /// The problems that were added so far.
+    pub(crate) fn reported(&self) -> &[Problem] {
+        &self.problems
+    }
+
     /// Adds problems that other code found in the file.
     pub(crate) fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
         for problem in problems {

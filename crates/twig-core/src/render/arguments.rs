@@ -14,7 +14,7 @@ pub fn missing(arguments: &[Argument], given: &GivenArguments<'_>) -> Vec<Argume
         .iter()
         .enumerate()
         .filter(|(_, argument)| argument.required && argument.default.is_none())
-        .filter(|(at, argument)| value_at(given, *at, &argument.name).is_none())
+        .filter(|(at, argument)| value_at(given, *at, argument).is_none())
         .map(|(_, argument)| argument.clone())
         .collect()
 }
@@ -45,16 +45,24 @@ pub fn refuse_unknown(
     Err(RenderError::UnknownArguments { names, near })
 }
 
-/// Clients send arguments in the listed order: try the same index first.
+/// The value that was given for an argument. Clients send arguments in the listed order: try the same
+/// index first.
+///
+/// Many clients send an empty text for what the user left out, so an empty value is none where it
+/// would replace a default or break a rule of an argument that may be left out.
 pub(super) fn value_at<'a>(
     given: &'a GivenArguments<'_>,
     at: usize,
-    name: &str,
+    argument: &Argument,
 ) -> Option<&'a str> {
-    match given.get(at) {
-        Some((key, value)) if key == name => Some(value),
-        _ => value_of(given, name),
-    }
+    let value = match given.get(at) {
+        Some((key, value)) if **key == *argument.name => &**value,
+        _ => value_of(given, &argument.name)?,
+    };
+    let is_left_out = value.is_empty()
+        && (argument.default.is_some()
+            || !argument.required && check_value(argument, value).is_err());
+    (!is_left_out).then_some(value)
 }
 
 pub(super) fn value_of<'a>(given: &'a GivenArguments<'_>, name: &str) -> Option<&'a str> {
@@ -78,7 +86,7 @@ impl Checked {
 pub(super) fn pattern_bytes(arguments: &[Argument], given: &GivenArguments<'_>) -> usize {
     let arguments = arguments.iter().enumerate();
     let matched = arguments.filter(|(_, argument)| argument.pattern.is_some());
-    let values = matched.filter_map(|(at, argument)| value_at(given, at, &argument.name));
+    let values = matched.filter_map(|(at, argument)| value_at(given, at, argument));
     values.map(str::len).sum()
 }
 
@@ -111,7 +119,7 @@ pub(super) fn check_values(
         });
     }
     for (at, argument) in arguments.iter().enumerate() {
-        if let Some(value) = value_at(given, at, &argument.name)
+        if let Some(value) = value_at(given, at, argument)
             && checked.includes(value)
         {
             check_value(argument, value)?;

@@ -30,7 +30,7 @@ pub(super) fn render(
     let prompt = found.prompt;
     let arguments = prompt.arguments.iter().enumerate();
     let values: Vec<Option<&str>> = arguments
-        .map(|(at, argument)| value_at(given, at, &argument.name).or(argument.default.as_deref()))
+        .map(|(at, argument)| value_at(given, at, argument).or(argument.default.as_deref()))
         .collect();
     let limits = world.templates.limits();
     let mut embedding = Embedding::new(world);

@@ -1,12 +1,15 @@
 //! Prompts of other clients' formats: marks become values, in one pass.
 
+use std::borrow::Cow;
+
 use super::arguments::value_at;
-use super::{Block, GivenArguments, Message, RenderError, read};
+use super::{Audience, Block, GivenArguments, Message, RenderError, read};
 use crate::argument::Argument;
 use crate::catalog::PromptRef;
 use crate::marks::{MarkedPiece, curly, pieces};
-use crate::model::{Content, Library, LibraryKind, Marks, Role};
+use crate::model::{AppendedForm, Content, Library, LibraryKind, Marks, ShellLines};
 use crate::name::RelativePath;
+use crate::shell_lines::instruct;
 use crate::spoken;
 use crate::world::World;
 
@@ -21,23 +24,26 @@ const RESOURCES: &str = "\nRelative paths in this skill are relative to this bas
 /// Renders a prompt whose text has marks for its arguments.
 ///
 /// Without a value, `$1` and `${input:x}` stay as they are, as their clients leave them;
-/// `$ARGUMENTS` and names become empty. Each argument has one value: a last number that takes all
-/// remaining words is handled where a line is split into values.
+/// `$ARGUMENTS`, names and the numbers of opencode become empty. Each argument has one value: a last
+/// number that takes all remaining words is handled where a line is split into values.
 pub(super) fn render(
     world: World<'_>,
     found: PromptRef<'_>,
     marks: Marks,
     given: &GivenArguments<'_>,
-    is_remote: bool,
+    audience: Audience<'_>,
 ) -> Result<Vec<Message>, RenderError> {
     let prompt = found.prompt;
-    let values: Vec<Option<&str>> = prompt
-        .arguments
-        .iter()
-        .enumerate()
-        .map(|(at, argument)| value_at(given, at, &argument.name).or(argument.default.as_deref()))
-        .collect();
+    let is_remote = audience.is_remote;
+    let arguments = prompt.arguments.iter().enumerate();
+    let each = arguments
+        .map(|(at, argument)| value_at(given, at, argument).or(argument.default.as_deref()));
+    let values = MarkValues {
+        each: each.collect(),
+        line: audience.line,
+    };
     let mut room = world.templates.limits().rendered;
+    let most = world.templates.limits().embedded;
     let mut messages = Vec::new();
     for message in &prompt.messages {
         let Content::File(path) = &message.content else {
@@ -55,7 +61,11 @@ pub(super) fn render(
                 limit: room,
                 whole: world.templates.limits().rendered,
             };
-            for piece in pieces(marks, &prompt.arguments, &spoken.text) {
+            let text = match found.library.shell_lines {
+                ShellLines::Text => Cow::Borrowed(&*spoken.text),
+                ShellLines::Instruct => instruct(found.library.kind, &spoken.text),
+            };
+            for piece in pieces(marks, &prompt.arguments, &text) {
                 write(&mut output, piece, marks, &values, folder.as_deref())?;
             }
             if let Some(folder) = &folder {
@@ -63,15 +73,23 @@ pub(super) fn render(
                 output.push("\nBase directory for this skill: ")?;
                 output.push(folder)?;
                 output.push(if is_remote { RESOURCES } else { FILES })?;
+                output.files(&files(found.library, path, is_remote), most)?;
             }
             // Some clients send every argument, most of them empty.
-            if marks == Marks::Appended && values.iter().flatten().any(|it| !it.is_empty()) {
+            if let Marks::Appended { form, .. } = marks
+                && values.each.iter().flatten().any(|it| !it.is_empty())
+            {
                 output.line_end()?;
-                output.push("\nARGUMENTS: ")?;
+                output.push("\n")?;
+                match form {
+                    AppendedForm::Labelled => output.push("ARGUMENTS: ")?,
+                    AppendedForm::Bare => {}
+                    AppendedForm::CommandLine => output.push(&command(path))?,
+                }
                 output.all(&values)?;
             }
             if marks == Marks::Patterns {
-                append_input(&mut output, &prompt.arguments, &values, &spoken.text)?;
+                append_input(&mut output, &prompt.arguments, &values.each, &text)?;
             }
             room -= output.text.len().min(room);
             messages.push(Message {
@@ -79,19 +97,29 @@ pub(super) fn render(
                 block: Block::Text(output.text),
             });
         }
-        if folder.is_some() {
-            let most = world.templates.limits().embedded;
-            messages.extend(links(found.library, path).take(most));
-        }
     }
     Ok(messages)
+}
+
+/// The values of a prompt's arguments.
+struct MarkValues<'v> {
+    each: Vec<Option<&'v str>>,
+    /// What was typed, if they were split from it.
+    line: Option<&'v str>,
+}
+
+/// What a person types before the words: `/folder:name `.
+fn command(path: &RelativePath) -> String {
+    let path = path.as_str();
+    let name = path.rsplit_once('.').map_or(path, |(name, _)| name);
+    format!("/{} ", name.replace('/', ":"))
 }
 
 fn write(
     output: &mut LimitedText,
     piece: MarkedPiece<'_>,
     marks: Marks,
-    values: &[Option<&str>],
+    values: &MarkValues<'_>,
     folder: Option<&str>,
 ) -> Result<(), RenderError> {
     match piece {
@@ -106,10 +134,16 @@ fn write(
         }
         MarkedPiece::Argument { at, mark } => {
             let absent = match marks {
-                Marks::Named | Marks::Args | Marks::Patterns => "",
+                // opencode replaces every number; Claude Code leaves those without a word.
+                Marks::Named
+                | Marks::Args
+                | Marks::Patterns
+                | Marks::Dollar {
+                    is_greedy: true, ..
+                } => "",
                 _ => mark,
             };
-            output.push(values.get(at).copied().flatten().unwrap_or(absent))
+            output.push(values.each.get(at).copied().flatten().unwrap_or(absent))
         }
         MarkedPiece::All { .. } => output.all(values),
     }
@@ -154,9 +188,13 @@ impl LimitedText {
         Ok(())
     }
 
-    /// Every given value, as it was typed: one space between two.
-    fn all(&mut self, values: &[Option<&str>]) -> Result<(), RenderError> {
-        let typed = values.iter().flatten().filter(|value| !value.is_empty());
+    /// All values as they were typed: the line, or one space between two.
+    fn all(&mut self, values: &MarkValues<'_>) -> Result<(), RenderError> {
+        if let Some(line) = values.line {
+            return self.push(line);
+        }
+        let typed = values.each.iter().flatten();
+        let typed = typed.filter(|value| !value.is_empty());
         for (at, value) in typed.enumerate() {
             if at > 0 {
                 self.push(" ")?;
@@ -164,6 +202,23 @@ impl LimitedText {
             self.push(value)?;
         }
         Ok(())
+    }
+
+    /// The list of a skill's files, up to a number of them.
+    fn files(&mut self, files: &[&str], most: usize) -> Result<(), RenderError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.push("Files of this skill:\n")?;
+        for file in files.iter().take(most) {
+            self.push("- ")?;
+            self.push(file)?;
+            self.push("\n")?;
+        }
+        match files.len().saturating_sub(most) {
+            0 => Ok(()),
+            more => self.push(&format!("- and {more} more\n")),
+        }
     }
 
     /// Starts a new line for what follows.
@@ -195,22 +250,23 @@ fn base_uri<'l>(library: &'l Library, path: &RelativePath) -> Option<&'l str> {
     own.and_then(|own| own.uri.rsplit_once('/').map(|(base, _)| base))
 }
 
-/// Links to the other files of a skill.
-fn links(library: &Library, path: &RelativePath) -> impl Iterator<Item = Message> {
-    let base = base_uri(library, path).map_or_else(|| "\0".to_owned(), |base| format!("{base}/"));
+/// The paths of the other files of a skill, from its folder: parts of their URIs for a client that
+/// reads them as resources.
+fn files<'l>(library: &'l Library, path: &RelativePath, is_remote: bool) -> Vec<&'l str> {
+    let Some(base) = base_uri(library, path) else {
+        return Vec::new();
+    };
+    let base = format!("{base}/");
     let start = library.documents.partition_point(|it| *it.uri < *base);
-    let files = library.documents[start..].iter();
-    let files = files.take_while(move |known| known.uri.starts_with(&base));
-    files
-        .filter(|known| known.file() != Some(path))
-        .map(|known| Message {
-            role: Role::User,
-            block: Block::Link {
-                uri: known.uri.clone(),
-                name: known.name.clone(),
-                title: known.title.clone(),
-                description: known.description.clone(),
-                mime: Some(known.mime.clone()),
-            },
-        })
+    let known = library.documents[start..].iter();
+    let known = known.take_while(|known| known.uri.starts_with(&base));
+    let others = known.filter(|known| known.file() != Some(path));
+    let paths = others.filter_map(|known| match known.file() {
+        Some(file) if !is_remote => {
+            let inside = file.as_str().strip_prefix(path.folder())?;
+            Some(inside.trim_start_matches('/'))
+        }
+        _ => Some(&known.uri[base.len()..]),
+    });
+    paths.collect()
 }

@@ -65,7 +65,7 @@ pub enum FolderError {
     #[error("names a file that is not taken: `{}`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot", shorten(.0, 200))]
     NotTaken(Box<str>),
     /// A duplicate name or URI.
-    #[error("names {what} '{}' twice", shorten(.name, 200))]
+    #[error("names {what} `{}` twice", shorten(.name, 200))]
     Twice {
         /// What it belongs to.
         what: &'static str,

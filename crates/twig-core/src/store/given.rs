@@ -1,7 +1,7 @@
 //! Content as a caller gives it: text, Base64 or bytes, distinguished by the MIME type.
 
-use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use base64::{DecodeError, Engine};
 
 use super::error::StoreError;
 use crate::document::Contents;
@@ -25,7 +25,7 @@ impl GivenContent {
                 Ok(bytes) => Ok(Contents::Bytes(bytes)),
                 Err(error) => Err(StoreError::NotBase64 {
                     mime: mime.into(),
-                    reason: error.to_string().into(),
+                    reason: decoding_reason(text, &error).into(),
                 }),
             },
             Self::Bytes(bytes) if is_text => match String::from_utf8(bytes.clone()) {
@@ -36,6 +36,30 @@ impl GivenContent {
                 }),
             },
             Self::Bytes(bytes) => Ok(Contents::Bytes(bytes.clone())),
+        }
+    }
+}
+
+/// What is wrong with Base64, for a reader of the text.
+fn decoding_reason(text: &str, error: &DecodeError) -> String {
+    match *error {
+        DecodeError::InvalidByte(offset, _) => {
+            let rest = text.get(offset..).unwrap_or_default();
+            match rest.chars().next() {
+                Some('=') => format!("`=` at byte {} is not at the end", offset + 1),
+                Some(c) => format!(
+                    "`{}` at byte {} is no character of base64",
+                    c.escape_debug(),
+                    offset + 1
+                ),
+                None => format!("byte {} is no character of base64", offset + 1),
+            }
+        }
+        DecodeError::InvalidLength(_) | DecodeError::InvalidPadding => {
+            "it is incomplete: `=` at its end fills up the last group of four characters".to_owned()
+        }
+        DecodeError::InvalidLastSymbol { offset, .. } => {
+            format!("the character at byte {} cannot be the last", offset + 1)
         }
     }
 }
@@ -122,8 +146,30 @@ mod tests {
             given("AQI=").read("image/png"),
             Ok(Contents::Bytes(vec![1, 2]))
         );
-        assert!(given("AQI").read("image/png").is_err());
-        assert!(given("not base64!").read("image/png").is_err());
+        let refused = |text: &str| {
+            let error = given(text).read("image/png").expect_err("not Base64");
+            let sentence = error.to_string();
+            let (_, reason) = sentence.split_once("base64: ").expect("a reason");
+            reason.to_owned()
+        };
+        let incomplete =
+            "it is incomplete: `=` at its end fills up the last group of four characters";
+        assert_eq!(refused("AQI"), incomplete);
+        assert_eq!(refused("A"), incomplete);
+        assert_eq!(refused("%PNG"), "`%` at byte 1 is no character of base64");
+        assert_eq!(
+            refused("日本語\n"),
+            "`日` at byte 1 is no character of base64"
+        );
+        assert_eq!(
+            refused("AQ\nI="),
+            "`\\n` at byte 3 is no character of base64"
+        );
+        assert_eq!(refused("AQ==AQ=="), "`=` at byte 3 is not at the end");
+        assert_eq!(
+            refused("AQJ="),
+            "the character at byte 3 cannot be the last"
+        );
         assert_eq!(
             given("AQI").read("text/plain"),
             Ok(Contents::Text("AQI".to_owned()))

@@ -1,5 +1,6 @@
 //! A project as a library of the catalog: content verbatim, and bare names if it is selected.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -49,18 +50,24 @@ pub fn library(project: &Project, workspace: &str) -> Library {
             project: name.into(),
         },
         root: format!("{workspace}/{name}").into(),
-        shown_root: format!("project '{name}'").into(),
+        shown_root: format!("project `{name}`").into(),
         about: LibraryAbout {
             title: Some(name.into()),
             ..LibraryAbout::default()
         },
         prompts,
+        old_names: BTreeMap::new(),
         skills: Vec::new(),
         documents,
         templates: Vec::new(),
         problems: Vec::new(),
         digest: hash.finalize().into(),
         function_sources: Vec::new(),
+        documents_beside: None,
+        package: None,
+        listing: crate::model::ListingRules::default(),
+        loaded_by: Vec::new(),
+        shell_lines: crate::model::ShellLines::default(),
     }
 }
 
@@ -86,7 +93,7 @@ fn prompt(item: &Item) -> Prompt {
         full_name: item.name.as_str().into(),
         title: None,
         description: item.head.description.clone(),
-        arguments: Vec::new(),
+        arguments: Vec::new().into(),
         messages: vec![MessageSource {
             role: Role::User,
             content: Content::Stored(stored(item)),

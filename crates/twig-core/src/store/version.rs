@@ -62,6 +62,8 @@ pub struct Summary {
     pub changes: u64,
     /// When it was made.
     pub created: Timestamp,
+    /// When it was last changed.
+    pub changed: Timestamp,
 }
 
 /// A project and its content at one moment.

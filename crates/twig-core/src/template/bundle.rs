@@ -2,6 +2,7 @@
 
 mod documents;
 mod gather;
+mod includers;
 mod printing;
 
 use std::collections::BTreeMap;
@@ -11,9 +12,12 @@ use std::sync::Arc;
 pub(crate) use self::documents::Embed;
 use self::gather::gather;
 pub(crate) use self::gather::{Closure, PromptSources};
+pub use self::includers::includers;
 pub use self::printing::{Printing, printing};
 use super::TemplateFiles;
-use super::engine::{Engine, EngineError, Links, TemplateLines, TextRoom, Undeclared, Unknown};
+use super::engine::{
+    Engine, EngineError, Links, TemplateLines, TextRoom, Undeclared, Unknown, misordered,
+};
 use super::scan::Sort;
 use super::values::TemplateValues;
 use crate::body::{BodyError, FileRole, Stamp};
@@ -196,8 +200,10 @@ impl Source {
     /// Things that work but are probably mistakes.
     fn remarks(&self) -> Vec<Problem> {
         let mut remarks = Vec::new();
+        // A manifest has many texts, so the line matters.
+        let place = self.path.is_none().then_some(0..0);
         let mut remark = |code, severity, message: &str, help: &str| {
-            let problem = self.problem(code, severity, None, message.to_owned());
+            let problem = self.problem(code, severity, place.clone(), message.to_owned());
             remarks.push(problem.with_help(help));
         };
         if self.has_mark {
@@ -384,6 +390,7 @@ pub(crate) fn compile(closure: Closure, shared: &mut SharedEngines) -> Result<Bu
         documents,
         weight,
         sizes,
+        ..
     } = closure;
     let names = sources.iter().map(|source| source.name.as_str().into());
     let sizes = names.zip(sizes);
@@ -408,6 +415,7 @@ fn engine(closure: &Closure, shared: &mut SharedEngines) -> Result<Engine, Bundl
         sources,
         links,
         sort,
+        has_order,
         ..
     } = closure;
     let pairs: Vec<(&str, &str)> = sources
@@ -425,19 +433,22 @@ fn engine(closure: &Closure, shared: &mut SharedEngines) -> Result<Engine, Bundl
     if let Ok(engine) = &engine {
         *known = Some(engine.clone());
     }
-    engine.map_err(|mut failure| {
+    let wrong = |code, mut failure: EngineError| {
         let at = sources
             .iter()
             .position(|s| s.name == failure.template)
             .unwrap_or_default();
         failure.in_main = at == 0;
-        let source = Box::new(sources[at].clone());
-        let failure = Box::new(failure);
         BundleError::Template {
-            source,
-            code: ProblemCode::TemplateSyntax,
-            failure,
+            source: Box::new(sources[at].clone()),
+            code,
+            failure: Box::new(failure),
             help: None,
         }
-    })
+    };
+    let engine = engine.map_err(|failure| wrong(ProblemCode::TemplateSyntax, failure))?;
+    if *has_order && let Some(failure) = misordered(&pairs) {
+        return Err(wrong(ProblemCode::TextAndNumber, failure));
+    }
+    Ok(engine)
 }

@@ -1,21 +1,31 @@
 //! minijinja, set up once for plain templates and once for computed ones.
 
+mod counters;
 mod failure;
 mod metered;
+mod methods;
+mod operands;
+mod parameters;
+mod printf;
 mod scope;
+mod text_filters;
 mod undeclared;
 mod unknown;
+mod word_wrap;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, tests as checks};
 
 pub use self::failure::EngineError;
 pub(crate) use self::failure::TemplateLines;
+use self::operands::Rewritten;
+pub(crate) use self::operands::misordered;
+pub(crate) use self::parameters::Parameters;
 pub(crate) use self::undeclared::Undeclared;
 pub(crate) use self::unknown::Unknown;
 use super::values::{self, TemplateValues};
@@ -55,26 +65,64 @@ impl TextRoom {
 #[derive(Debug, Clone)]
 pub(crate) struct Engine {
     environment: Environment<'static>,
+    /// The templates whose text differs from what their author wrote.
+    rewritten: Arc<HashMap<String, Rewritten>>,
 }
 
 impl Engine {
     /// An engine without anything that multiplies.
     pub(crate) fn plain(sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
-        Self::build(PLAIN.clone(), sources, links)
+        Self::build(PLAIN.clone(), Arc::default(), sources, links)
     }
 
     /// An engine with everything, for a process that can be killed.
     pub(crate) fn computed(sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
-        Self::build(COMPUTED.clone(), sources, links)
+        Self::build_computed(COMPUTED.clone(), Arc::default(), sources, links)
     }
 
     /// The same engine with further templates; those that it already has are not compiled again.
     pub(crate) fn with(&self, sources: &[(&str, &str)], links: Links) -> Result<Self, EngineError> {
-        Self::build(self.environment.clone(), sources, links)
+        let environment = self.environment.clone();
+        let rewritten = Arc::clone(&self.rewritten);
+        if environment.recursion_limit() == PLAIN_RECURSION {
+            return Self::build(environment, rewritten, sources, links);
+        }
+        Self::build_computed(environment, rewritten, sources, links)
+    }
+
+    /// Builds with what the engine itself cannot do.
+    fn build_computed(
+        mut environment: Environment<'static>,
+        mut rewritten: Arc<HashMap<String, Rewritten>>,
+        sources: &[(&str, &str)],
+        links: Links,
+    ) -> Result<Self, EngineError> {
+        let escapes = |(_, source): &(&str, &str)| source.contains("autoescape");
+        if sources.iter().any(escapes) {
+            text_filters::escape_like_jinja(&mut environment);
+        }
+        let mut changed = operands::with_formatting(sources);
+        if changed.is_empty() {
+            return Self::build(environment, rewritten, sources, links);
+        }
+        let mut texts: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(sources.len());
+        for (name, source) in sources {
+            let text = match changed.remove(*name) {
+                Some((edits, text)) => {
+                    Arc::make_mut(&mut rewritten).insert((*name).to_owned(), edits);
+                    Cow::Owned(text)
+                }
+                None => Cow::Borrowed(*source),
+            };
+            texts.push((name, text));
+        }
+        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
+        Self::build(environment, rewritten, &texts, links)
     }
 
     fn build(
         mut environment: Environment<'static>,
+        rewritten: Arc<HashMap<String, Rewritten>>,
         sources: &[(&str, &str)],
         links: Links,
     ) -> Result<Self, EngineError> {
@@ -96,10 +144,15 @@ impl Engine {
             environment
                 .add_template_owned((*name).to_owned(), (*source).to_owned())
                 .map_err(|error| {
-                    EngineError::from_error(&error, limit, |_| Some((*source).to_owned()))
+                    let written = rewritten.get(*name).cloned();
+                    let written = written.unwrap_or_else(|| Rewritten::unchanged(source));
+                    EngineError::from_error(&error, limit, |_| Some(written))
                 })?;
         }
-        Ok(Self { environment })
+        Ok(Self {
+            environment,
+            rewritten,
+        })
     }
 
     /// Renders one of the templates; output past `room` bytes is a limit failure.
@@ -137,9 +190,18 @@ impl Engine {
         }
     }
 
-    fn source(&self, name: &str) -> Option<String> {
+    fn source(&self, name: &str) -> Option<Rewritten> {
+        if let Some(rewritten) = self.rewritten.get(name) {
+            return Some(rewritten.clone());
+        }
         let template = self.environment.get_template(name).ok()?;
-        Some(template.source().to_owned())
+        Some(Rewritten::unchanged(template.source()))
+    }
+
+    /// The text of a template as its author wrote it.
+    fn written<'e>(&'e self, name: &str, compiled: &'e str) -> &'e str {
+        let rewritten = self.rewritten.get(name);
+        rewritten.map_or(compiled, |rewritten| &rewritten.original)
     }
 }
 
@@ -190,12 +252,13 @@ fn computed_environment() -> Environment<'static> {
     let mut environment = Environment::new();
     // It prints the internals of the engine, which no prompt needs.
     environment.remove_global("debug");
-    // Known from Jinja2: the rest of its text filters, and Python's methods.
+    // Known from Jinja2: the rest of its filters and functions, and Python's methods.
     environment.add_filter("filesizeformat", minijinja_contrib::filters::filesizeformat);
     environment.add_filter("striptags", minijinja_contrib::filters::striptags);
-    environment.add_filter("truncate", minijinja_contrib::filters::truncate);
     environment.add_filter("wordcount", minijinja_contrib::filters::wordcount);
-    environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+    text_filters::add(&mut environment);
+    counters::add(&mut environment);
+    environment.set_unknown_method_callback(methods::call);
     set_up(&mut environment);
     environment
 }
@@ -211,10 +274,14 @@ fn set_up(environment: &mut Environment<'static>) {
     environment.set_fuel(Some(FUEL));
     // Costs nothing until something is undefined; then the error has its name.
     environment.set_debug(true);
+    environment.set_syntax(syntax());
+}
+
+/// How templates are written: as everywhere, but the line end at the end of a file stays.
+fn syntax() -> SyntaxConfig {
+    let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
     // Standard delimiters cannot clash; were they refused, tests of line ends would fail.
-    if let Ok(syntax) = SyntaxConfig::builder().keep_trailing_newline(true).build() {
-        environment.set_syntax(syntax);
-    }
+    syntax.unwrap_or_default()
 }
 
 #[cfg(test)]

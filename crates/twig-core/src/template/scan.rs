@@ -19,6 +19,7 @@ pub(crate) use self::plain::{FILTERS as PLAIN_FILTERS, TESTS as PLAIN_TESTS};
 use self::plain::{is_plain_block, is_plain_expression, operations};
 use self::reference::reference;
 pub(crate) use self::reference::unquote;
+pub(crate) use self::tokens::unclosed_comment;
 pub use self::tokens::{TagKind, TemplateToken, TokenKind, Tokens};
 
 /// Whether a template may be rendered on the calling thread.
@@ -66,6 +67,8 @@ pub(crate) struct TemplateScan {
     pub(crate) tokens: usize,
     /// Named blocks, which are compiled separately.
     pub(crate) named_blocks: usize,
+    /// True if it asks which of two values is larger.
+    pub(crate) has_order: bool,
 }
 
 /// A mistake that the scan itself found.
@@ -154,6 +157,13 @@ impl Scanner {
             self.found.sort = Sort::Computed;
         }
         self.found.operations += operations(tokens);
+        self.found.has_order |= tokens.iter().any(|token| {
+            matches!(
+                token.kind,
+                TokenKind::Sign("<" | "<=" | ">" | ">=")
+                    | TokenKind::Name("lt" | "le" | "gt" | "ge" | "lessthan" | "greaterthan")
+            )
+        });
         // The delimiters count: even an empty tag ends a piece of text.
         self.found.tokens += tokens.len() + 2;
         let first = tokens.first().map(|token| token.kind);

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use minijinja::value::{Enumerator, Object, ObjectRepr, Rest};
-use minijinja::{Error, ErrorKind, State, Value};
+use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueOrKwargs};
+use minijinja::{Error, State, Value};
+
+use super::engine::Parameters;
 
 /// Declared arguments and their values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,20 +121,13 @@ pub(crate) fn is_undefined(value: &Value) -> bool {
 }
 
 /// The filter `default`, which also applies to an argument without a value.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "minijinja hands arguments over by value"
-)]
-pub(crate) fn default(value: &Value, arguments: Rest<Value>) -> Result<Value, Error> {
-    if arguments.len() > 2 {
-        return Err(Error::from(ErrorKind::TooManyArguments));
-    }
-    let also_false = arguments.get(1).is_some_and(Value::is_true);
+pub(crate) fn default(value: &Value, given: Rest<ValueOrKwargs>) -> Result<Value, Error> {
+    let given = given.into_values();
+    let given = Parameters::read(&["default_value", "boolean"], &given)?;
+    let also_false = given.flag(1).unwrap_or_default();
     if is_absent(value) || (also_false && !value.is_true()) {
-        return Ok(arguments
-            .first()
-            .cloned()
-            .unwrap_or_else(|| Value::from("")));
+        let default = given.required(0).cloned();
+        return Ok(default.unwrap_or_else(|_| Value::from("")));
     }
     Ok(value.clone())
 }

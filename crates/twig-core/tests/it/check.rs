@@ -127,7 +127,7 @@ fn an_unknown_function_is_no_variable() {
     for source in [
         "{% do nofunc() %}",
         "{% call nofunc() %}{% endcall %}",
-        "{{ x ~ cycler(1) }}",
+        "{{ x ~ lipsum(1) }}",
     ] {
         let found = problems(source);
         assert!(
@@ -309,7 +309,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         full_name: format!("lib:{name}").into(),
         title: None,
         description: None,
-        arguments: Vec::new(),
+        arguments: Vec::new().into(),
         messages: vec![MessageSource {
             role: Role::User,
             content: Content::File(RelativePath::parse(&format!("{name}.md")).expect("a path")),
@@ -325,12 +325,18 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         shown_root: "~/lib".into(),
         about: LibraryAbout::default(),
         prompts: prompts.map(Arc::new).collect(),
+        old_names: std::collections::BTreeMap::new(),
         skills: Vec::new(),
         documents: Vec::new(),
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [0; 32],
+        documents_beside: None,
         function_sources: Vec::new(),
+        package: None,
+        listing: twig_core::ListingRules::default(),
+        loaded_by: Vec::new(),
+        shell_lines: twig_core::model::ShellLines::default(),
     };
     (library, text.to_owned())
 }

@@ -273,7 +273,7 @@ fn the_contract_words_what_is_wrong_with_arguments() {
         (&[("zzz", ""), ("cod", "")], "Unknown arguments: zzz, cod"),
         (
             &[("codee", "")],
-            "Unknown arguments: codee; did you mean `code`?",
+            "Unknown argument: codee; did you mean `code`?",
         ),
     ] {
         assert_eq!(definition.said(given), sentence);
@@ -311,7 +311,7 @@ fn jinja_is_there_for_those_who_want_conditions() {
     );
     assert_eq!(definition.said(&[("x", "{{ x }}")]), "{{ x }}");
     assert_eq!(definition.said(&[]), "none");
-    assert_eq!(definition.said(&[("y", "")]), "Unknown arguments: y");
+    assert_eq!(definition.said(&[("y", "")]), "Unknown argument: y");
     assert_eq!(definition.problems(), [""; 0]);
 }
 

@@ -86,7 +86,8 @@ fn a_path_becomes_a_uri_and_a_number_is_enough_for_a_decision() {
     );
     assert_eq!(title("architecture://adr/01"), None);
     let templates: Vec<&str> = catalog.templates().map(|it| it.template.as_str()).collect();
-    assert_eq!(templates, ["architecture://{category}/{name}"]);
+    let usual = ["architecture://{category}/{name}", "architecture://{name}"];
+    assert_eq!(templates, usual);
     let patterns = catalog.documents_in("architecture://patterns/");
     assert_eq!(patterns.count(), 1);
 }
@@ -146,4 +147,23 @@ fn what_a_document_is_follows_from_its_file() {
     assert_eq!(document("architecture://notes").mime, "text/plain");
     let modified = document("architecture://notes").modified.and_then(rfc3339);
     assert_eq!(modified.as_deref(), Some("2023-11-14T22:13:20Z"));
+}
+
+#[test]
+fn a_remote_client_reads_no_folder_of_documents_beside_a_project() {
+    let beside = RelativePath::beside("../docs").expect("beside");
+    let library = Library {
+        root: "/home/me/shop/.twig".into(),
+        shown_root: "~/shop/.twig".into(),
+        documents_beside: Some(beside.expect("a path")),
+        ..library("shop", &[])
+    };
+    for (sentence, expected) in [
+        ("/home/me/shop/docs/a.md is gone", "docs/a.md is gone"),
+        ("~/shop/docs/a.md is gone", "docs/a.md is gone"),
+        ("~/shop/.twig/a.md is gone", "shop/a.md is gone"),
+    ] {
+        let reworded = twig_core::remote::without_folders([&library], sentence);
+        assert_eq!(reworded, expected);
+    }
 }

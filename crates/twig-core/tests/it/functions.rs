@@ -93,7 +93,7 @@ fn a_function_is_told_its_name_and_arguments_in_their_order() {
 fn missing_and_unknown_arguments_are_all_named() {
     let error = |given: &[(&str, &str)]| call(given).expect_err("it is refused").to_string();
     assert_eq!(error(&[]), "Missing required argument: b");
-    assert_eq!(error(&[("b", "1"), ("x", "2")]), "Unknown arguments: x");
+    assert_eq!(error(&[("b", "1"), ("x", "2")]), "Unknown argument: x");
     assert_eq!(error(&[("x", "1"), ("y", "2")]), "Unknown arguments: x, y");
 }
 

@@ -16,5 +16,6 @@ mod hidden;
 mod manifest;
 mod names;
 mod project_folder;
+mod schema;
 mod template;
 mod template_attacks;

@@ -39,7 +39,7 @@ pub(crate) fn show(library: &Library) -> String {
             "\n{} title={:?} description={:?}",
             prompt.full_name, prompt.title, prompt.description
         );
-        for argument in &prompt.arguments {
+        for argument in prompt.arguments.iter() {
             let pattern = argument
                 .pattern
                 .as_ref()
@@ -135,7 +135,7 @@ fn documents_have_a_place_and_a_scheme() {
             shown_root: "~/data/lib".into(),
             prefix: "lib:".into(),
         };
-        twig_layout(&folder, manifest, &named_files(), &Limits::default()).1
+        twig_layout(&folder, manifest, &named_files(), &Limits::default()).layout
     };
     let usual = layout("").expect("a layout");
     let folders: Vec<&str> = usual.folders.iter().map(RelativePath::as_str).collect();

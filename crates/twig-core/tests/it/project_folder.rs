@@ -198,8 +198,8 @@ fn what_cannot_be_is_refused_with_its_reason() {
     names a file that is not taken: `prompts/.ssh/key`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
     names a file that is not taken: `secrets.txt`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
     names a file that is not taken: `prompts`; files of a project are beneath prompts/ or resources/, and no part of their path begins with a dot
-    names prompt 'a' twice
-    names URI 'u:1' twice
+    names prompt `a` twice
+    names URI `u:1` twice
     ");
     assert_eq!(
         ExportedProject::parse(r#"{"format":9}"#),

@@ -68,12 +68,18 @@ impl Case {
                 shown_root: format!("~/{name}").into(),
                 about: twig_core::model::LibraryAbout::default(),
                 prompts,
+                old_names: std::collections::BTreeMap::new(),
                 skills: Vec::new(),
                 documents: Vec::new(),
                 templates: Vec::new(),
                 problems: Vec::new(),
                 digest: [0; 32],
+                documents_beside: None,
                 function_sources: Vec::new(),
+                package: None,
+                listing: twig_core::ListingRules::default(),
+                loaded_by: Vec::new(),
+                shell_lines: twig_core::model::ShellLines::default(),
             })
         });
         Self {

@@ -52,7 +52,10 @@ impl HttpRefusal {
                 let what = "The request must name one host, in a single `Host` header";
                 (403, Refusal::Invalid(what))
             }
-            Self::Origin => (403, Refusal::Invalid("The origin is not allowed")),
+            Self::Origin => {
+                let what = "The origin is not allowed: start the server with `--allow-origin` and that origin to answer its pages";
+                (403, Refusal::Invalid(what))
+            }
             Self::Method => (405, Refusal::Invalid("Use POST to send a message")),
             Self::NotAcceptable => {
                 let what = "`Accept` must have `application/json` and `text/event-stream`";

@@ -1,15 +1,14 @@
 //! `read_resource`: a resource by its URI, for clients that have tools only.
 
 use twig_core::store::{ItemKind, StoreName, VersionQuery};
-use twig_core::{BodyError, Contents, DocumentRef, suggest};
+use twig_core::{BodyError, DocumentRef, suggest};
 
 use super::content_part::ContentPart;
 use super::given::ToolArguments;
-use super::versions::one_version;
-use super::{ToolAnswer, reply, sentence};
+use super::versions::{one_version, read_version};
+use super::{ToolAnswer, reply};
 use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
-use crate::in_flight::{PendingJob, VersionsRequest};
 use crate::json::Object;
 use crate::resources;
 use crate::schema;
@@ -83,36 +82,18 @@ fn version(
         before: Some(number.saturating_add(1)),
         most: 1,
     };
-    let request = VersionsRequest {
-        query: query.clone(),
-        wants_content: true,
-    };
-    let cursor = cursor.map(str::to_owned);
-    let job = PendingJob::versions(request, move |outcome, result| {
-        let read = outcome.map_err(|error| sentence(&error));
-        let read = read.and_then(|found| one_version(&query, number, found));
-        let read = read.and_then(|(version, contents)| {
-            let uri = version.uri.as_deref().unwrap_or_default();
-            let key = format!("{uri} {number}");
-            let part = ContentPart::at(&key, &contents, cursor.as_deref())?;
-            reply::structured(
-                |content| {
-                    content.text("uri", uri);
-                    content.text("name", query.name.as_str());
-                    content.text("mimeType", version.mime.as_deref().unwrap_or_default());
-                    content.number("size", Contents::len(&contents) as i128);
-                    content.number("version", version.number);
-                    part.write(content);
-                },
-                result,
-            );
-            Ok(())
-        });
-        if let Err(sentence) = read {
-            reply::failed(&sentence, result);
-        }
-    });
-    Ok(CallOutcome::Job(Box::new(job)))
+    Ok(read_version(
+        query,
+        cursor,
+        move |query, found| one_version(query, number, found),
+        |query, version, contents, content| {
+            content.text("uri", version.uri.as_deref().unwrap_or_default());
+            content.text("name", query.name.as_str());
+            content.text("mimeType", version.mime.as_deref().unwrap_or_default());
+            content.number("size", contents.len() as i128);
+            content.number("version", version.number);
+        },
+    ))
 }
 
 /// The sentence for a resource that was not found, with similar URIs.

@@ -1,48 +1,79 @@
 //! The tools, in the order in which they are listed.
 //!
 //! Names, descriptions and arguments are promises to clients: existing clients depend on the exact
-//! words of the first two and of the six from `create_prompt` on.
+//! words of the first two, where sentences are only added, and of the six from `create_prompt` on.
 
 use twig_core::store::ItemKind::{Prompt, Resource};
 
+use super::expand::PromptForm;
+use super::search;
 use super::tool::Verb::{Create, Delete, Update};
 use super::tool::{Does, Parameter, Takes, Tool};
-use super::{expand, search};
 
-/// Every tool; a new one is added at the end.
+/// Every tool; the first two stay first.
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "list_prompts",
         title: "List prompts",
-        description: "List available prompt commands with descriptions. Users invoke prompt commands in messages by writing {trigger}<command> (e.g., {trigger}research topic); this lists what commands exist.",
-        parameters: &[],
+        description: "List available prompt commands with descriptions. Users invoke prompt commands in messages by writing {trigger}<command> (e.g., {trigger}research topic); this lists what commands exist. A long list comes in pages: while a result has nextCursor, call again with it as cursor. To find a prompt for a task, use search.",
+        parameters: &[
+            Parameter {
+                name: "filter",
+                description: "List only prompts with all these words in their name, title or description; `*` in a word stands for any characters of the whole name, as in `git:*` (optional)",
+                takes: Takes::Line(search::LONGEST),
+                is_required: false,
+            },
+            CURSOR,
+        ],
         is_strict: false,
-        output: r#"{"type":"object","properties":{"prompts":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"arguments":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"required":{"type":"boolean"}},"required":["name","required"]}}},"required":["name","description"]}}},"required":["prompts"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"prompts":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"package":{"type":"object","properties":{"name":{"type":"string"},"source":{"type":"string"},"version":{"type":"string"}},"required":["name","version"]},"arguments":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"description":{"type":"string"},"required":{"type":"boolean"},"choices":{"type":"array","items":{"type":"string"}},"default":{"type":"string"}},"required":["name","required"]}}},"required":["name","description"]}},"nextCursor":{"type":"string"}},"required":["prompts"]}"#,
+        ),
         does: Does::ListPrompts,
     },
     Tool {
-        name: expand::NAME,
+        name: "expand_prompt",
         title: "Expand a prompt",
-        description: "Expands a named prompt command into a full prompt. When ANY user message contains a {trigger}-prefixed command token (e.g., {trigger}research topic, {trigger}summarize this article, {trigger}critique \"draft\"), you MUST call this tool before responding. Strip the leading {trigger word} from the command name and pass any remaining text (including quotes) as the input. Do not bypass this tool or answer directly whenever a {trigger}-prefixed command is present.",
+        description: "Expands a named prompt command into a full prompt. When ANY user message contains a {trigger}-prefixed command token (e.g., {trigger}research topic, {trigger}summarize this article, {trigger}critique \"draft\"), you MUST call this tool before responding. Strip the leading {trigger word} from the command name and pass any remaining text (including quotes) as the input. Do not bypass this tool or answer directly whenever a {trigger}-prefixed command is present. Call use_prompt instead if you can: it takes the same arguments and returns the prompt as plain text with its images and documents, not as JSON.",
         parameters: &[
             needed(
                 "command",
-                "Prompt command name (filename without extension)",
+                "Prompt command name (filename without extension), as list_prompts and search give it, with the library in front if there is one",
             ),
             needed("input", "Text to inject into the prompt template"),
         ],
         is_strict: false,
-        output: r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#,
-        does: Does::ExpandPrompt,
+        output: Some(
+            r#"{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}"#,
+        ),
+        does: Does::ExpandPrompt(PromptForm::Json),
+    },
+    Tool {
+        name: "use_prompt",
+        title: "Use a prompt",
+        description: "Use a prompt, command or skill of the user: returns its text, images and documents as plain content, which you then follow. When a user message contains a {trigger}-prefixed command token (e.g., {trigger}research topic, {trigger}fix-issue 12), call this tool before you respond: pass the name without the leading {trigger word} as the command and all remaining text, quotes included, as the input. Also use it for a prompt or skill that search found.",
+        parameters: &[
+            needed(
+                "command",
+                "Name of a prompt or skill, as list_prompts and search give it",
+            ),
+            optional(
+                "input",
+                "What the user wrote after the name; key=value and key=\"several words\" give values to arguments (optional)",
+            ),
+        ],
+        is_strict: false,
+        output: None,
+        does: Does::ExpandPrompt(PromptForm::Plain),
     },
     Tool {
         name: "search",
         title: "Search prompts and resources",
-        description: "Search prompts and resources by name, title, description and text. Words may be cut short (`cod rev` finds code review), each of them has to be found, and the best matches come first with a snippet. Expand a prompt that was found with expand_prompt; read a resource by its URI.",
+        description: "Search prompts, skills and resources by name, title, description and text. The query may be a whole sentence, such as what the user asks for; words may be cut short (`cod rev` finds code review). Results that match all words come first, then results that match some of them, each with a snippet. Use a prompt or skill that was found with use_prompt; read a resource by its URI.",
         parameters: &[
             Parameter {
                 name: "query",
-                description: "Words, or the beginnings of words",
+                description: "A sentence, words, or the beginnings of words",
                 takes: Takes::Line(search::LONGEST),
                 is_required: true,
             },
@@ -54,13 +85,15 @@ pub(super) const TOOLS: &[Tool] = &[
             },
             Parameter {
                 name: "kind",
-                description: "What to look through (optional, defaults to both)",
+                description: "What to look through (optional, defaults to both); skills are prompts",
                 takes: Takes::Choice(&["prompt", "resource"]),
                 is_required: false,
             },
         ],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"uri":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"snippet":{"type":"string"}},"required":["type","name","snippet"]}}},"required":["results"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"results":{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","enum":["prompt","skill","resource"]},"name":{"type":"string"},"uri":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"snippet":{"type":"string"},"matched":{"type":"string","enum":["all","some"]},"package":{"type":"object","properties":{"name":{"type":"string"},"source":{"type":"string"},"version":{"type":"string"}},"required":["name","version"]}},"required":["type","name","snippet","matched"]}}},"required":["results"]}"#,
+        ),
         does: Does::Search,
     },
     Tool {
@@ -76,7 +109,7 @@ pub(super) const TOOLS: &[Tool] = &[
             optional("description", "Optional description"),
         ],
         is_strict: true,
-        output: WRITTEN_PROMPT,
+        output: Some(WRITTEN_PROMPT),
         does: Does::Write(Prompt, Create),
     },
     Tool {
@@ -90,7 +123,7 @@ pub(super) const TOOLS: &[Tool] = &[
             EXPECTED_VERSION,
         ],
         is_strict: true,
-        output: WRITTEN_PROMPT,
+        output: Some(WRITTEN_PROMPT),
         does: Does::Write(Prompt, Update),
     },
     Tool {
@@ -99,7 +132,7 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "Delete a prompt from the selected project",
         parameters: &[needed("name", "Prompt name"), EXPECTED_VERSION],
         is_strict: true,
-        output: WRITTEN_PROMPT,
+        output: Some(WRITTEN_PROMPT),
         does: Does::Write(Prompt, Delete),
     },
     Tool {
@@ -117,7 +150,7 @@ pub(super) const TOOLS: &[Tool] = &[
             optional("description", "Optional description"),
         ],
         is_strict: true,
-        output: WRITTEN_RESOURCE,
+        output: Some(WRITTEN_RESOURCE),
         does: Does::Write(Resource, Create),
     },
     Tool {
@@ -132,7 +165,7 @@ pub(super) const TOOLS: &[Tool] = &[
             EXPECTED_VERSION,
         ],
         is_strict: true,
-        output: WRITTEN_RESOURCE,
+        output: Some(WRITTEN_RESOURCE),
         does: Does::Write(Resource, Update),
     },
     Tool {
@@ -141,7 +174,7 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "Delete a resource from the selected project",
         parameters: &[needed("name", "Resource name"), EXPECTED_VERSION],
         is_strict: true,
-        output: WRITTEN_RESOURCE,
+        output: Some(WRITTEN_RESOURCE),
         does: Does::Write(Resource, Delete),
     },
     Tool {
@@ -150,7 +183,9 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "List the resources that read_resource can read: those of the selected project and those of libraries. A version marks a resource of the project.",
         parameters: &[CURSOR],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"resources":{"type":"array","items":{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"}},"required":["uri","name","mimeType","size"]}},"nextCursor":{"type":"string"}},"required":["resources"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"resources":{"type":"array","items":{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"title":{"type":"string"},"description":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"}},"required":["uri","name","mimeType","size"]}},"nextCursor":{"type":"string"}},"required":["resources"]}"#,
+        ),
         does: Does::ListResources,
     },
     Tool {
@@ -165,7 +200,9 @@ pub(super) const TOOLS: &[Tool] = &[
             CURSOR,
         ],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"},"text":{"type":"string"},"blob":{"type":"string"},"nextCursor":{"type":"string"}},"required":["uri","name","mimeType","size"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"uri":{"type":"string"},"name":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"version":{"type":"integer"},"text":{"type":"string"},"blob":{"type":"string"},"nextCursor":{"type":"string"}},"required":["uri","name","mimeType","size"]}"#,
+        ),
         does: Does::ReadResource,
     },
     Tool {
@@ -178,7 +215,9 @@ pub(super) const TOOLS: &[Tool] = &[
             CURSOR,
         ],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"text":{"type":"string"},"nextCursor":{"type":"string"}},"required":["project","name","version","operation","time","author","text"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"description":{"type":"string"},"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"text":{"type":"string"},"nextCursor":{"type":"string"}},"required":["project","name","version","operation","time","author","text"]}"#,
+        ),
         does: Does::GetPrompt,
     },
     Tool {
@@ -187,7 +226,9 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "List the versions of a prompt or resource of the selected project, newest first, also after it was deleted.",
         parameters: &[needed("name", "Prompt or resource name"), KIND, CURSOR],
         is_strict: true,
-        output: r#"{"type":"object","properties":{"project":{"type":"string"},"kind":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"versions":{"type":"array","items":{"type":"object","properties":{"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"description":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"}},"required":["version","operation","time","author","size"]}},"nextCursor":{"type":"string"}},"required":["project","kind","name","versions"]}"#,
+        output: Some(
+            r#"{"type":"object","properties":{"project":{"type":"string"},"kind":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"versions":{"type":"array","items":{"type":"object","properties":{"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"description":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"}},"required":["version","operation","time","author","size"]}},"nextCursor":{"type":"string"}},"required":["project","kind","name","versions"]}"#,
+        ),
         does: Does::History,
     },
     Tool {
@@ -201,7 +242,7 @@ pub(super) const TOOLS: &[Tool] = &[
             EXPECTED_VERSION,
         ],
         is_strict: true,
-        output: WRITTEN_PROMPT,
+        output: Some(WRITTEN_PROMPT),
         does: Does::Restore,
     },
 ];

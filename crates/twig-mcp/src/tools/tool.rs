@@ -2,6 +2,7 @@
 
 use twig_core::store::ItemKind;
 
+use super::expand::PromptForm;
 use crate::json::{self, Object};
 
 /// A tool.
@@ -15,8 +16,8 @@ pub(super) struct Tool {
     pub(super) parameters: &'static [Parameter],
     /// True if unknown arguments are refused.
     pub(super) is_strict: bool,
-    /// The JSON Schema of its structured content.
-    pub(super) output: &'static str,
+    /// The JSON Schema of its structured content; `None` if it has none.
+    pub(super) output: Option<&'static str>,
     pub(super) does: Does,
 }
 
@@ -29,7 +30,7 @@ pub(super) const TRIGGER_WORD: &str = "{trigger word}";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Does {
     ListPrompts,
-    ExpandPrompt,
+    ExpandPrompt(PromptForm),
     Search,
     Write(ItemKind, Verb),
     ReadResource,
@@ -78,7 +79,7 @@ impl Tool {
     pub(super) fn needs_project(&self) -> bool {
         !matches!(
             self.does,
-            Does::ListPrompts | Does::ExpandPrompt | Does::Search
+            Does::ListPrompts | Does::ExpandPrompt(_) | Does::Search
         )
     }
 
@@ -95,13 +96,52 @@ impl Tool {
         }
     }
 
+    /// The sentence after its description if there are many prompts.
+    fn with_many_prompts(&self) -> &'static str {
+        match self.does {
+            Does::ListPrompts => {
+                " This server has more than 50 prompts: call search with the user's own words first, and list all prompts only if it finds none that fits."
+            }
+            Does::Search => {
+                " This server has more than 50 prompts: call this tool first, before list_prompts."
+            }
+            _ => "",
+        }
+    }
+
+    /// Hints for Claude Code, which otherwise loads no tool before a model searches for it, and
+    /// saves long results to a file instead of showing them.
+    fn hints(&self) -> Option<&'static str> {
+        match self.does {
+            Does::ExpandPrompt(PromptForm::Plain) => Some(
+                r#"{"anthropic/alwaysLoad":true,"anthropic/searchHint":"use a saved prompt, command or skill of the user","anthropic/maxResultSizeChars":200000}"#,
+            ),
+            Does::ExpandPrompt(PromptForm::Json) => {
+                Some(r#"{"anthropic/maxResultSizeChars":200000}"#)
+            }
+            Does::Search => Some(
+                r#"{"anthropic/alwaysLoad":true,"anthropic/searchHint":"find a saved prompt, skill or document of the user by words"}"#,
+            ),
+            Does::ListPrompts => Some(
+                r#"{"anthropic/searchHint":"list the saved prompts, commands and skills of the user"}"#,
+            ),
+            _ => None,
+        }
+    }
+
     /// Writes the members of an item of `tools/list`.
-    pub(super) fn write(&self, trigger: &str, item: &mut Object<'_>) {
+    pub(super) fn write(&self, trigger: &str, has_many_prompts: bool, item: &mut Object<'_>) {
         item.text("name", self.name);
         item.text("title", self.title);
-        item.text("description", &self.description(trigger));
+        let mut description = self.description(trigger);
+        if has_many_prompts {
+            description.push_str(self.with_many_prompts());
+        }
+        item.text("description", &description);
         item.object("inputSchema", |schema| self.input(schema));
-        item.raw("outputSchema", self.output);
+        if let Some(output) = self.output {
+            item.raw("outputSchema", output);
+        }
         item.object("annotations", |annotations| {
             let verb = self.verb();
             annotations.flag("readOnlyHint", verb.is_none());
@@ -110,6 +150,9 @@ impl Tool {
             annotations.flag("idempotentHint", verb != Some(Verb::Create));
             annotations.flag("openWorldHint", false);
         });
+        if let Some(hints) = self.hints() {
+            item.raw("_meta", hints);
+        }
     }
 
     fn description(&self, trigger: &str) -> String {

@@ -21,26 +21,48 @@ pub(super) fn get_prompt(call: &Call<'_>, given: &ToolArguments<'_>) -> ToolAnsw
         most: 1,
         ..query(call, ItemKind::Prompt, given)?
     };
+    let cursor = given.maybe_text("cursor");
+    Ok(read_version(
+        query,
+        cursor,
+        move |query, found| match number {
+            Some(number) => one_version(query, number, found),
+            None => last_version(query, found),
+        },
+        |query, version, _, content| {
+            content.text("project", query.project.as_str());
+            content.text("name", query.name.as_str());
+            content.maybe("description", version.description.as_deref());
+            about(version, content);
+        },
+    ))
+}
+
+/// Asks the store for one version, and answers with what `describe` writes and a part of its
+/// content.
+pub(super) fn read_version(
+    query: VersionQuery,
+    cursor: Option<&str>,
+    choose: impl FnOnce(&VersionQuery, FoundVersions) -> Result<(Version, Contents), String>
+    + Send
+    + 'static,
+    describe: impl FnOnce(&VersionQuery, &Version, &Contents, &mut Object<'_>) + Send + 'static,
+) -> CallOutcome {
     let request = VersionsRequest {
         query: query.clone(),
         wants_content: true,
     };
-    let cursor = given.maybe_text("cursor").map(str::to_owned);
+    let cursor = cursor.map(str::to_owned);
     let job = PendingJob::versions(request, move |outcome, result| {
         let read = outcome.map_err(|error| sentence(&error));
-        let read = read.and_then(|found| match number {
-            Some(number) => one_version(&query, number, found),
-            None => last_version(&query, found),
-        });
+        let read = read.and_then(|found| choose(&query, found));
         let read = read.and_then(|(version, contents)| {
-            let key = format!("{} {}", query.name, version.number);
+            let (kind, name) = (query.kind.as_str(), &query.name);
+            let key = format!("{kind} {name} {}", version.number);
             let part = ContentPart::at(&key, &contents, cursor.as_deref())?;
             reply::structured(
                 |content| {
-                    content.text("project", query.project.as_str());
-                    content.text("name", query.name.as_str());
-                    content.maybe("description", version.description.as_deref());
-                    about(&version, content);
+                    describe(&query, &version, &contents, content);
                     part.write(content);
                 },
                 result,
@@ -51,7 +73,7 @@ pub(super) fn get_prompt(call: &Call<'_>, given: &ToolArguments<'_>) -> ToolAnsw
             reply::failed(&sentence, result);
         }
     });
-    Ok(CallOutcome::Job(Box::new(job)))
+    CallOutcome::Job(Box::new(job))
 }
 
 /// The versions of a prompt or resource, newest first.

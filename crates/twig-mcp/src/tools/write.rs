@@ -93,7 +93,7 @@ pub(super) fn call(
 /// The author of the write.
 fn author(call: &Call<'_>) -> Author {
     let said = client::name(call.meta.client_info());
-    let said = said.or_else(|| call.client.map(Box::from));
+    let said = said.or_else(|| call.initialized.name.clone());
     Author::Client(said.unwrap_or_else(|| client::UNKNOWN.into()))
 }
 

@@ -2,7 +2,13 @@
 
 use serde_json::{Value, json};
 
+use twig_core::Limits;
+use twig_core::store::{Noun, StoreName};
+use twig_mcp::Tools;
+
 use crate::support::{Peer, server_meta};
+
+const INSTRUCTIONS: &str = "Twig serves the user's own prompts, skills and documents. If a message contains a word such as `:name`, perhaps followed by more words, call use_prompt with that name as the command and those words as the input, then follow the text that it returns. To find a prompt or skill that fits a task, call search with the user's own words; list_prompts lists all of them.";
 
 fn capabilities() -> Value {
     json!({
@@ -26,7 +32,7 @@ fn initialize_says_who_is_there() {
             "protocolVersion": "2025-06-18",
             "capabilities": capabilities(),
             "serverInfo": {"name": "twig", "title": "Twig", "version": "1.2.3"},
-            "instructions": "Ask for a prompt.",
+            "instructions": INSTRUCTIONS,
         }})
     );
 }
@@ -63,11 +69,44 @@ fn discover_says_what_is_spoken() {
             "supportedVersions":
                 ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"],
             "capabilities": capabilities(),
-            "instructions": "Ask for a prompt.",
+            "instructions": INSTRUCTIONS,
             "ttlMs": 60000,
             "cacheScope": "private",
             "resultType": "complete",
             "_meta": server_meta(),
         })
+    );
+}
+
+#[test]
+fn instructions_name_the_trigger_and_the_tools_of_this_server() {
+    let instructions = |tools: Tools| {
+        let mut peer = Peer::with_tools(Vec::new(), Limits::default(), tools);
+        let reply = peer.ask("initialize", json!({"protocolVersion": "2025-06-18"}));
+        let legacy = reply["result"]["instructions"].as_str().unwrap().to_owned();
+        let modern = peer.ask_modern("server/discover", json!({}));
+        assert_eq!(modern["result"]["instructions"], legacy);
+        assert!(legacy.len() < 600, "{legacy}");
+        legacy
+    };
+    let other = Tools {
+        trigger: "!".to_owned(),
+        ..Tools::default()
+    };
+    assert_eq!(instructions(other), INSTRUCTIONS.replace(":name", "!name"));
+    let project = |writes: bool| Tools {
+        project: StoreName::parse(Noun::Project, "docs").ok(),
+        writes,
+        ..Tools::default()
+    };
+    assert_eq!(
+        instructions(project(true)),
+        format!(
+            "{INSTRUCTIONS} create_prompt, update_prompt and delete_prompt write to the project `docs`."
+        )
+    );
+    assert_eq!(
+        instructions(project(false)),
+        format!("{INSTRUCTIONS} get_prompt and history read the project `docs`.")
     );
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use twig_core::World;
-use twig_core::{Library, Limits};
+use twig_core::{Catalog, Library, Limits, ListingSettings};
 use twig_mcp::Outbox;
 
 use crate::support::{Peer, bodies, catalog, error, library, prompt, request, server_meta};
@@ -131,6 +131,20 @@ fn a_listing_under_way_goes_on_when_the_catalog_changes() {
     let second = peer.ask("prompts/list", json!({"cursor": cursor}));
     assert_eq!(names(&second), ["many:p002"]);
     assert_eq!(second["result"].get("nextCursor"), None);
+}
+
+#[test]
+fn a_listing_under_way_goes_on_when_a_prompt_is_hidden() {
+    let mut peer = paged(3);
+    let cursor = peer.ask("prompts/list", json!({}))["result"]["nextCursor"].clone();
+    let mut settings = ListingSettings::default();
+    settings.rules.hide = vec!["many:p000".into()];
+    let hidden = Catalog::build([Arc::new(many(1, 3))]);
+    peer.catalog = Arc::new(hidden.with_listing(&settings)).into();
+    let again = peer.ask("prompts/list", json!({}));
+    assert_eq!(names(&again), ["many:p001", "many:p002"]);
+    let second = peer.ask("prompts/list", json!({"cursor": cursor}));
+    assert_eq!(names(&second), ["many:p002"]);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A peer that talks to a connection, and catalogs made by hand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ impl Peer {
     }
 
     pub(crate) fn with_tools(libraries: Vec<Library>, limits: Limits, tools: Tools) -> Self {
-        let server = Arc::new(Server::new(identity(), limits.clone(), tools));
+        let server = Arc::new(Server::new(&identity(), limits.clone(), tools));
         Self {
             connection: Connection::new(Arc::clone(&server)),
             server,
@@ -46,7 +47,7 @@ impl Peer {
 
     /// Counts clients of this name among those that take a prompt for a command.
     pub(crate) fn add_command_client(&mut self, name: &str) {
-        let server = Server::new(identity(), Limits::default(), Tools::default());
+        let server = Server::new(&identity(), Limits::default(), Tools::default());
         self.server = Arc::new(server.with_command_clients(vec![name.to_owned()]));
         self.connection = Connection::new(Arc::clone(&self.server));
     }
@@ -168,7 +169,6 @@ fn identity() -> ServerIdentity {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: "1.2.3".to_owned(),
-        instructions: Some("Ask for a prompt.".to_owned()),
     }
 }
 
@@ -225,12 +225,18 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         shown_root: format!("~/{name}").into(),
         about: LibraryAbout::default(),
         prompts: prompts.collect(),
+        old_names: BTreeMap::new(),
         skills: Vec::new(),
         documents: Vec::new(),
         templates: Vec::new(),
         problems: Vec::new(),
         digest: [digest; 32],
+        documents_beside: None,
         function_sources: Vec::new(),
+        package: None,
+        listing: twig_core::ListingRules::default(),
+        loaded_by: Vec::new(),
+        shell_lines: twig_core::model::ShellLines::default(),
     }
 }
 
@@ -241,7 +247,7 @@ pub(crate) fn prompt(name: &str, arguments: Vec<Argument>) -> Prompt {
         full_name: "".into(),
         title: None,
         description: None,
-        arguments,
+        arguments: arguments.into(),
         messages: vec![MessageSource {
             role: Role::User,
             content: Content::File(RelativePath::parse(&format!("{name}.md")).unwrap()),

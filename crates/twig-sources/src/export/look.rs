@@ -1,11 +1,14 @@
 //! Examines a prompt's path before it is written.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use twig_clients::clients::ExportFormat;
-use twig_clients::export::{ExportItem, Marker, bundled_of, marker_of};
+use twig_clients::export::{BundledFile, ExportItem, Marker, bundled_of, marker_of};
 use twig_core::RelativePath;
 
 use super::ExportState;
-use super::disk::{ExportFileError, ExportFolder};
+use super::disk::{EXECUTABLE, ExportFileError, ExportFolder};
 
 /// What is there.
 pub(super) enum ExistingFile {
@@ -16,6 +19,8 @@ pub(super) enum ExistingFile {
     Edited,
     /// The user's own file.
     Foreign,
+    /// The file of this prompt, which still exists and is not exported now.
+    OfPrompt(String),
     /// Not a file, and so never replaced.
     Other(String),
     /// It cannot be examined.
@@ -29,14 +34,18 @@ impl ExistingFile {
             Self::Current => ExportState::Current,
             Self::Changed(_) => ExportState::Changed,
             Self::Edited => ExportState::Edited,
-            Self::Foreign => ExportState::Taken,
+            Self::Foreign | Self::OfPrompt(_) => ExportState::Taken,
             Self::Other(_) | Self::Barred(_) => ExportState::Barred,
         }
     }
 }
 
 /// Examines the path of a prompt's file.
-pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
+pub(super) fn at(
+    disk: &ExportFolder<'_>,
+    item: &ExportItem,
+    owner: &dyn Fn(&str) -> Option<String>,
+) -> ExistingFile {
     let bytes = match disk.read(&item.path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return nothing(disk, item),
@@ -52,9 +61,21 @@ pub(super) fn at(disk: &ExportFolder<'_>, item: &ExportItem) -> ExistingFile {
     if !marker.is_intact {
         return ExistingFile::Edited;
     }
+    if let Some(owner) = owner(marker.prompt) {
+        return ExistingFile::OfPrompt(owner);
+    }
     let next = marker_of(disk.client, &item.text, []);
     match next {
-        Some(next) if next.digest == marker.digest => ExistingFile::Current,
+        Some(next) if next.digest == marker.digest => {
+            let misses_bit = |file: &BundledFile| {
+                is_executable(file) && !disk.is_executable(&beside(&item.path, &file.to))
+            };
+            if item.bundled.iter().any(misses_bit) {
+                ExistingFile::Changed(bundled)
+            } else {
+                ExistingFile::Current
+            }
+        }
         // Files that are new to the skill may be the user's own.
         _ if item.bundled.iter().any(|file| {
             let is_known = bundled.iter().any(|known| known.as_str() == file.to);
@@ -93,6 +114,13 @@ pub(super) fn marker<'t>(
     let digests: Vec<(&str, [u8; 32])> = digests.collect();
     let marker = marker_of(disk.client, text, digests)?;
     Some((marker, bundled))
+}
+
+/// Whether a file that comes with a skill can be run where it is read from.
+pub(super) fn is_executable(file: &BundledFile) -> bool {
+    let path = Path::new(&*file.library.root).join(file.path.as_str());
+    let metadata = path.metadata();
+    metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & EXECUTABLE != 0)
 }
 
 /// A path in the same folder as another.

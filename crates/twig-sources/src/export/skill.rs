@@ -5,7 +5,7 @@ use twig_clients::export::ExportItem;
 use twig_core::{Bodies, RelativePath};
 
 use super::disk::ExportFolder;
-use super::look::beside;
+use super::look::{beside, is_executable};
 
 /// Writes a prompt. `before` are the files that came with its earlier export; those no longer among
 /// them are removed. The main file is written last: until then the earlier one is in place.
@@ -19,7 +19,11 @@ pub(super) fn write(
 ) -> Result<(), String> {
     for file in &item.bundled {
         let to = beside(&item.path, &file.to);
+        let why = |why: String| format!("{} {why}", file.to);
         if disk.digest(&to) == Some(file.digest) {
+            if is_executable(file) && !disk.is_executable(&to) {
+                disk.make_executable(&to).map_err(why)?;
+            }
             continue;
         }
         let limit = usize::try_from(file.size).unwrap_or(usize::MAX);
@@ -32,8 +36,10 @@ pub(super) fn write(
         if is_kept {
             backups.extend(disk.keep(&to)?);
         }
-        disk.write(&to, &bytes)
-            .map_err(|why| format!("{} {why}", file.to))?;
+        disk.write(&to, &bytes).map_err(why)?;
+        if is_executable(file) {
+            disk.make_executable(&to).map_err(why)?;
+        }
     }
     if is_kept {
         backups.extend(disk.keep(&item.path)?);

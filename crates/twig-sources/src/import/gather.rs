@@ -38,10 +38,29 @@ pub struct Gathered {
 ///
 /// Skips hidden folders, except the named one.
 pub fn gather(path: &Path) -> Result<Gathered, ImportError> {
+    gather_with(path, is_candidate, drop_stray_texts)
+}
+
+/// Reads a file, or the files of a folder whose paths are wanted, under the limits of an import.
+///
+/// Skips hidden folders, except the named one.
+pub fn gather_files(
+    path: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<Gathered, ImportError> {
+    gather_with(path, is_wanted, |_| 0)
+}
+
+/// `drop_others` removes paths that are not wanted after all, and returns how many.
+fn gather_with(
+    path: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    drop_others: impl Fn(&mut Vec<String>) -> usize,
+) -> Result<Gathered, ImportError> {
     let path = path.canonicalize().map_err(|error| trouble(&error))?;
     let metadata = path.metadata().map_err(|error| trouble(&error))?;
     if metadata.is_dir() {
-        return folder(&path);
+        return folder(&path, is_wanted, drop_others);
     }
     let parent = path.parent().map_or_else(PathBuf::new, Path::to_owned);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -60,7 +79,11 @@ pub fn gather(path: &Path) -> Result<Gathered, ImportError> {
     Ok(gathered)
 }
 
-fn folder(path: &Path) -> Result<Gathered, ImportError> {
+fn folder(
+    path: &Path,
+    is_wanted: impl Fn(&str) -> bool,
+    drop_others: impl Fn(&mut Vec<String>) -> usize,
+) -> Result<Gathered, ImportError> {
     let root = Root::open(path).map_err(|error| ImportError::Unreadable(error.to_string()))?;
     let mut found = Gathered::default();
     let mut paths = Vec::new();
@@ -102,13 +125,13 @@ fn folder(path: &Path) -> Result<Gathered, ImportError> {
                     let why = format!("it lies more than {DEPTH} folders deep");
                     found.unread.push((path, why));
                 }
-                (false, _) if is_candidate(&path) => paths.push(path),
+                (false, _) if is_wanted(&path) => paths.push(path),
                 (false, _) => found.others += 1,
             }
         }
     }
     paths.sort();
-    found.others += drop_stray_texts(&mut paths);
+    found.others += drop_others(&mut paths);
     let mut total = 0;
     for file in paths {
         match read_text_beneath(&root, path, &file, FILE, SavePatience::NONE) {

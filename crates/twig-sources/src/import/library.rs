@@ -171,7 +171,9 @@ impl LibraryPlan {
     }
 
     /// Writes the planned changes.
-    pub fn write(&self) -> Result<(), ImportError> {
+    ///
+    /// `step` is called after each prompt.
+    pub fn write(&self, step: &dyn Fn()) -> Result<(), ImportError> {
         if let Some(data) = self.root.parent() {
             clear_unfinished(data);
         }
@@ -179,13 +181,13 @@ impl LibraryPlan {
             return Ok(());
         }
         if self.is_new {
-            self.make()
+            self.make(step)
         } else {
-            self.extend()
+            self.extend(step)
         }
     }
 
-    fn make(&self) -> Result<(), ImportError> {
+    fn make(&self, step: &dyn Fn()) -> Result<(), ImportError> {
         let shown = |error: &io::Error| cannot_write(&self.root.display().to_string(), error);
         let parent = self.root.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(|error| shown(&error))?;
@@ -196,6 +198,7 @@ impl LibraryPlan {
         let unfinished = unfinished.map_err(|error| shown(&error))?;
         for (path, text) in &self.files {
             write_beneath(unfinished.path(), path, text)?;
+            step();
         }
         write_beneath(unfinished.path(), MANIFEST, &self.manifest)?;
         open_to_others(unfinished.path());
@@ -208,7 +211,7 @@ impl LibraryPlan {
         Ok(())
     }
 
-    fn extend(&self) -> Result<(), ImportError> {
+    fn extend(&self, step: &dyn Fn()) -> Result<(), ImportError> {
         if !is_inside(&self.root.join("prompts"), &self.root) {
             return Err(ImportError::Outside("prompts".to_owned()));
         }
@@ -222,6 +225,7 @@ impl LibraryPlan {
             if read_text(&self.root, path, text.len(), SavePatience::NONE).is_err() {
                 write_beneath(&self.root, path, text)?;
             }
+            step();
         }
         if self.manifest == self.before {
             return Ok(());

@@ -67,8 +67,8 @@ pub fn plan_project(
 
 impl ProjectPlan {
     /// Writes the planned prompts. One that the store refuses after all is not imported, and its
-    /// result says why.
-    pub fn write(&mut self, store: &dyn Store) {
+    /// result says why. `step` is called after each.
+    pub fn write(&mut self, store: &dyn Store, step: &dyn Fn()) {
         let mut under_way: VecDeque<(usize, usize, ImportedWrite)> =
             VecDeque::with_capacity(UNDER_WAY);
         let mut total = 0;
@@ -77,6 +77,7 @@ impl ProjectPlan {
             if let Err(error) = wait(&outcome) {
                 fates[at] = Fate::Left(error.to_string());
             }
+            step();
             size
         };
         for (at, write) in self.writes.drain(..) {

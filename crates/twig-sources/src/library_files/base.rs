@@ -3,10 +3,22 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use twig_core::name::NameError;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::{BodyError, FileRole, Problem, ProblemCode, RelativePath, Severity};
 
 use crate::root::Root;
+
+/// How the path of a folder beside a project's own starts.
+const BESIDE: &str = "../";
+
+/// The full path of a library's file or folder; `""` is the library's own.
+pub(super) fn path_of(folder: &LibraryRoot, path: &str) -> PathBuf {
+    match path {
+        "" => PathBuf::from(&*folder.root),
+        path => PathBuf::from(folder.path_of(path)),
+    }
+}
 
 /// A folder of a library, opened when something must be read.
 pub(crate) struct Base<'p> {
@@ -19,16 +31,10 @@ pub(crate) struct Base<'p> {
 
 impl<'p> Base<'p> {
     pub(crate) fn new(folder: &'p LibraryRoot, below: &'p str) -> Self {
-        let root = Path::new(&*folder.root);
-        let path = if below.is_empty() {
-            root.to_path_buf()
-        } else {
-            root.join(below)
-        };
         Self {
             folder,
             below,
-            path,
+            path: path_of(folder, below),
             opened: OnceCell::new(),
         }
     }
@@ -36,10 +42,11 @@ impl<'p> Base<'p> {
     /// The folder itself: nothing opened through it can leave it.
     pub(crate) fn root(&self) -> Result<&Root, BodyError> {
         let open = || {
-            let root = Root::open(Path::new(&*self.folder.root))?;
-            match self.below {
-                "" => Ok(root),
-                below => root.inside(below),
+            let root = Path::new(&*self.folder.root);
+            match (self.below, self.below.strip_prefix(BESIDE)) {
+                (_, Some(folder)) => Root::beside(root, folder),
+                ("", None) => Root::open(root),
+                (below, None) => Root::open(root)?.inside(below),
             }
         };
         self.opened.get_or_init(open).as_ref().map_err(Clone::clone)
@@ -52,6 +59,13 @@ impl<'p> Base<'p> {
             ("", below) => below.to_owned(),
             (base, below) => format!("{base}/{below}"),
         }
+    }
+
+    /// The same as a path that is checked.
+    pub(crate) fn relative(&self, below: &str) -> Result<RelativePath, NameError> {
+        let path = self.path_of(below);
+        let beside = RelativePath::beside(&path).filter(|_| self.below.starts_with(BESIDE));
+        beside.unwrap_or_else(|| RelativePath::parse(&path))
     }
 
     /// A path relative to the library's folder, made relative to this one.

@@ -254,8 +254,7 @@ impl FileTree {
             let entries = folder.contents.entries.iter();
             let entries = entries.filter(move |(_, entry)| counts(*entry));
             entries.filter_map(move |(name, entry)| {
-                let path = base.path_of(&join(&folder.below, name));
-                let path = RelativePath::parse(&path).ok()?;
+                let path = base.relative(&join(&folder.below, name)).ok()?;
                 let want = self.kind.want(&path, *entry, limits)?;
                 Some(LibraryFile::new(path, *entry, want))
             })
@@ -391,7 +390,7 @@ impl FolderContents {
             ..Self::default()
         };
         let is_wanted = |name: &str, entry| {
-            let path = RelativePath::parse(&base.path_of(&join(below, name)));
+            let path = base.relative(&join(below, name));
             path.map(|path| counts(&path, entry))
         };
         // The readable part of such a name shows whether the user would miss the file.

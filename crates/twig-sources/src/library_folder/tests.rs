@@ -13,7 +13,9 @@ fn write(root: &Path, path: &str, text: &str) {
 
 fn load(root: &Path, kind: LibraryKind, before: Option<LibraryFolder>) -> Option<LibraryFolder> {
     let candidate = Candidate::new(root.to_path_buf(), kind);
-    LibraryFolder::load(&Settings::default(), &Trust::default(), &candidate, before).unwrap()
+    let (settings, trust) = (Settings::default(), Trust::default());
+    let lists = PackageLists::default();
+    LibraryFolder::load(&settings, &trust, &lists, &candidate, before).unwrap()
 }
 
 /// A folder whose name is a valid library name.

@@ -56,12 +56,13 @@ impl LibraryPlace {
         let shown = settings.shown(&self.path);
         let is_named = self.is_named();
         let is_remembered = self.origin == PlaceOrigin::Configuration;
+        let forget = format!("create the folder, or forget it with `twig library remove {shown}`");
         let (code, message, help) = match &self.state {
             FoundState::Missing if is_named => (
                 ProblemCode::MissingLibrary,
                 format!("there is no folder {shown}"),
                 if is_remembered {
-                    "create the folder, or forget it with `twig library remove`"
+                    &*forget
                 } else {
                     "check the path, or create the folder"
                 },
@@ -84,7 +85,11 @@ impl LibraryPlace {
                 format!(
                     "{shown} has no {MANIFEST} and no prompts of a client, nor has a folder in it"
                 ),
-                "create a twig.toml there, or say how to read it with `--kind`",
+                if self.is_listed() {
+                    "create a twig.toml there, or say how to read it with `kind`"
+                } else {
+                    "create a twig.toml there, or say how to read it with `--kind`"
+                },
             ),
             FoundState::Folder if self.is_strangers() => {
                 let message = format!("{shown} is ignored: it belongs to another user");
@@ -123,22 +128,6 @@ impl LibraryPlace {
         let code = ProblemCode::ManifestInDataFolder;
         Some(Problem::of_file(code, Severity::Warning, &path, message).with_help(help))
     }
-}
-
-#[cfg(unix)]
-pub(super) fn is_of_this_person(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let person = rustix::process::geteuid().as_raw();
-    // Checks the symlink, not its target: the author of the symlink chose the target.
-    match folder.symlink_metadata() {
-        Ok(metadata) => [person, 0].contains(&metadata.uid()),
-        Err(_) => true,
-    }
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_of_this_person(_: &Path) -> bool {
-    true
 }
 
 fn unreadable(settings: &Settings, path: &Path, why: &str) -> Problem {

@@ -10,6 +10,8 @@ use twig_core::store::{
 
 use super::ProjectFolderError;
 use super::import::{CheckedFolder, carry_out, read};
+use crate::listing::is_leftover;
+use crate::root::Root;
 
 /// Whose side to take in a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +48,12 @@ pub struct FolderUpdate {
     pub only_in_project: usize,
     /// Conflicts for which no side was chosen; with any, nothing is written.
     pub conflicts: Vec<(FolderItem, MergeConflict)>,
+    /// Files beside those of the items, which `project.json` does not list; they are not imported.
+    pub without_entry: Vec<String>,
 }
+
+/// The most files that are looked at for those without an entry.
+const LISTED: usize = 20_000;
 
 /// Plans the update of an existing project, and carries it out unless there are conflicts or `dry`
 /// is set. Each item is changed only if it is still as it was when the plan was made.
@@ -118,6 +125,7 @@ pub fn update_project(
         .iter()
         .filter(|it| !own.contains(&(it.kind, &it.name)));
     update.only_in_project = others.count();
+    update.without_entry = without_entry(checked);
     if dry || !update.conflicts.is_empty() {
         return Ok(update);
     }
@@ -143,6 +151,30 @@ pub fn update_project(
         }),
     )?;
     Ok(update)
+}
+
+/// The files in the folders of the items that no entry names, sorted.
+fn without_entry(checked: &CheckedFolder<'_>) -> Vec<String> {
+    let Ok(root) = Root::open(&checked.root) else {
+        return Vec::new();
+    };
+    let entries = checked.folder.entries.iter();
+    // On a file system that ignores case, another spelling is the same file.
+    let known: BTreeSet<String> = entries.map(|it| it.file.as_str().to_lowercase()).collect();
+    let mut files = Vec::new();
+    for folder in ["prompts", "resources"] {
+        let listed = root.entries(folder).into_iter().flatten().flatten();
+        for entry in listed.take(LISTED) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let path = format!("{folder}/{name}");
+            if is_file && !is_leftover(&name) && !known.contains(&path.to_lowercase()) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort_unstable();
+    files
 }
 
 fn find<'i>(items: &'i [Item], entry: &ExportedItem) -> Option<&'i Item> {

@@ -11,23 +11,28 @@ pub(super) const IN_MEMORY: &str = ":memory:";
 pub(super) const DOCUMENTS: i64 = 1 << 32;
 
 /// Only this process opens the database, and it is not needed after a crash, so it needs neither
-/// locks nor a journal.
+/// locks nor a journal. The table keeps words only: snippets come from the files.
 ///
-/// `prefix` makes filling take half as long again, and prefix searches of up to three letters
-/// twenty times as fast. The weights are far apart because the formula flattens them: one word in a
-/// name must count more than any number of words in a text.
+/// `prefix` makes prefix searches of up to three letters twenty times as fast: two letters are looked
+/// up among those of three. Each further length costs time in the first search.
 const SCHEMA: &str = "
     PRAGMA journal_mode = OFF;
     PRAGMA synchronous = OFF;
     PRAGMA cache_size = -1024;
     CREATE VIRTUAL TABLE rows USING fts5(
         name, title, description, text, parts,
+        content = '', contentless_delete = 1,
         tokenize = \"unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'\",
-        prefix = '1 2 3'
+        prefix = '1 3'
     );
     INSERT INTO rows(rows, rank) VALUES('automerge', 16);
-    INSERT INTO rows(rows, rank) VALUES('rank', 'bm25(10000000, 100000, 1000, 1, 1)');
 ";
+
+/// The weights of the columns where every word is found. They are far apart because the formula
+/// flattens them: one word in a name must count more than any number of words in a text.
+const ALL_WORDS: &str = "bm25(10000000, 100000, 1000, 1, 1)";
+/// The same where some words are found: many words of a description outweigh one of a name.
+const SOME_WORDS: &str = "bm25(10, 10, 5, 1, 1)";
 
 /// The indexed text of one prompt or document.
 #[derive(Debug, Default)]
@@ -85,7 +90,7 @@ impl Database {
         })
     }
 
-    /// The first matching rows, at most this many.
+    /// The first rows that have all words, at most this many.
     pub(super) fn find(
         &self,
         expression: &str,
@@ -100,25 +105,42 @@ impl Database {
             Columns::Description => Some("name title description"),
         };
         let filtered = columns.map(|columns| format!("{{{columns}}} : ({expression})"));
-        let mut statement = self.connection.prepare(
-            "SELECT rowid, rank FROM rows
-             WHERE rows MATCH ?1 AND rowid >= ?2 AND rowid < ?3 LIMIT ?4",
-        )?;
         let expression = filtered.as_deref().unwrap_or(expression);
+        self.ask(expression, ALL_WORDS, "", range, most)
+    }
+
+    /// The best rows that have some words, at most this many.
+    pub(super) fn find_some(
+        &self,
+        expression: &str,
+        range: (i64, i64),
+        most: usize,
+    ) -> Result<Vec<FoundRow>> {
+        self.ask(expression, SOME_WORDS, "ORDER BY rank", range, most)
+    }
+
+    fn ask(
+        &self,
+        expression: &str,
+        weights: &str,
+        order: &str,
+        range: (i64, i64),
+        most: usize,
+    ) -> Result<Vec<FoundRow>> {
+        let mut statement = self.connection.prepare(&format!(
+            "SELECT rowid, rank FROM rows
+             WHERE rows MATCH ?1 AND rank MATCH ?2 AND rowid >= ?3 AND rowid < ?4
+             {order} LIMIT ?5"
+        ))?;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let found = statement.query_map(params![expression, range.0, range.1, most], |row| {
+        let values = params![expression, weights, range.0, range.1, most];
+        let found = statement.query_map(values, |row| {
             Ok(FoundRow {
                 row: row.get(0)?,
                 rank: row.get(1)?,
             })
         })?;
         found.collect()
-    }
-
-    /// Reads the texts of rows.
-    pub(super) fn reader(&self) -> Result<SearchTextReader<'_>> {
-        let sql = "SELECT text FROM rows WHERE rowid = ?1";
-        Ok(SearchTextReader(self.connection.prepare(sql)?))
     }
 
     #[cfg(test)]
@@ -155,14 +177,5 @@ impl IndexWriter<'_> {
 
     pub(super) fn commit(self) -> Result<()> {
         self.connection.execute_batch("COMMIT")
-    }
-}
-
-/// Reads texts, one at a time.
-pub(super) struct SearchTextReader<'d>(Statement<'d>);
-
-impl SearchTextReader<'_> {
-    pub(super) fn text(&mut self, at: i64) -> Result<String> {
-        self.0.query_row([at], |row| row.get(0))
     }
 }

@@ -1,11 +1,11 @@
 //! The index of one catalog: follows the catalog, finds and ranks rows, and turns them into hits.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rusqlite::Result;
 use twig_core::Catalog;
-use twig_core::search::{Hit, Query, SearchScope};
+use twig_core::search::{Hit, MatchedWords, Query, SearchScope};
 
 use super::database::{Columns, DOCUMENTS, Database, FoundRow};
 use super::item::{SearchItem, TextSource};
@@ -24,15 +24,37 @@ pub(super) struct Index {
     catalog: Arc<Catalog>,
     prompts: Rows,
     documents: Rows,
+    /// For each document, the position of the prompt of the skill that it belongs to. Empty if
+    /// there is no skill.
+    skills: Vec<Option<u32>>,
 }
 
 /// A found prompt or document, by its position in the catalog.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CatalogPosition {
-    scope: SearchScope,
-    place: usize,
+    shown: ItemPosition,
+    /// Where the words are: in the item itself or in a file of the skill that it is.
+    found_in: ItemPosition,
     /// Whether the query is its whole name.
     is_whole: bool,
+    matched: MatchedWords,
+}
+
+/// A prompt or a document, by its position among its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct ItemPosition {
+    is_document: bool,
+    place: usize,
+}
+
+impl ItemPosition {
+    fn scope(self) -> SearchScope {
+        if self.is_document {
+            SearchScope::Documents
+        } else {
+            SearchScope::Prompts
+        }
+    }
 }
 
 impl Index {
@@ -43,6 +65,7 @@ impl Index {
             catalog: Arc::default(),
             prompts: Rows::new(SearchScope::Prompts),
             documents: Rows::new(SearchScope::Documents),
+            skills: Vec::new(),
         })
     }
 
@@ -56,6 +79,7 @@ impl Index {
             rows.follow(world, &mut writer, &self.catalog, catalog)?;
         }
         writer.commit()?;
+        self.skills = skills_of_documents(catalog);
         self.catalog = Arc::clone(catalog);
         Ok(())
     }
@@ -66,7 +90,8 @@ impl Index {
         self.prompts.look(&self.database, world, items).map(drop)
     }
 
-    /// Checks whether the files of the found items changed; returns whether any text differs.
+    /// Checks whether the files in which words were found changed; returns whether any text
+    /// differs.
     pub(super) fn look_at(
         &mut self,
         world: TextSource<'_>,
@@ -75,46 +100,65 @@ impl Index {
         let mut has_changed = false;
         for rows in [&mut self.prompts, &mut self.documents] {
             let scope = rows.scope();
-            let spots = spots.iter().filter(|spot| spot.scope == scope);
-            let items = spots.filter_map(|spot| {
-                let item = SearchItem::at(&self.catalog, spot.scope, spot.place)?;
-                Some((spot.place, item))
-            });
+            let places = spots.iter().map(|spot| spot.found_in);
+            let items = places
+                .filter(|found| found.scope() == scope)
+                .filter_map(|found| {
+                    let item = SearchItem::at(&self.catalog, scope, found.place)?;
+                    Some((found.place, item))
+                });
             has_changed |= rows.look(&self.database, world, items)?;
         }
         Ok(has_changed)
     }
 
-    /// The matching items, best first: whole names, then by rank, then by name.
+    /// The matching items, best first: whole names, then those with all words, then those with
+    /// some; each by rank, then by name.
     pub(super) fn find(&self, words: &QueryWords, query: &Query) -> Result<Vec<CatalogPosition>> {
         let limit = query.limit.min(RANKED);
-        let mut spots = Spots::new(limit);
-        let range = match query.scope {
-            SearchScope::All => (0, i64::MAX),
-            SearchScope::Prompts => (0, DOCUMENTS),
-            SearchScope::Documents => (DOCUMENTS, i64::MAX),
+        let mut spots = Spots::new(query.scope, limit);
+        let (prompts, documents) = ((0, DOCUMENTS), (DOCUMENTS, i64::MAX));
+        let ranges = match query.scope {
+            SearchScope::Prompts if self.skills.is_empty() => vec![prompts],
+            // The files of skills count towards their prompts. Each range has its own limit, so that
+            // many documents leave room for prompts.
+            SearchScope::Prompts => vec![prompts, documents],
+            SearchScope::All => vec![(0, i64::MAX)],
+            SearchScope::Documents => vec![documents],
         };
         let find = |expression: &str, columns: Columns, most: usize| {
-            self.database.find(expression, columns, range, most)
+            in_each(&ranges, |range| {
+                self.database.find(expression, columns, range, most)
+            })
         };
         if let Some(expression) = words.whole_expression() {
-            spots.add(self, find(&expression, Columns::All, limit)?, true);
+            let found = find(&expression, Columns::All, RANKED)?;
+            spots.add(self, found, true, MatchedWords::All);
         }
-        if !words.words.is_empty() {
-            let expression = words.expression();
+        if let Some(expression) = words.expression() {
             let all = find(&expression, Columns::All, RANKED + 1)?;
             if all.len() > RANKED {
                 // Too many to rank: at least put matches in better columns first.
                 for columns in [Columns::Name, Columns::Title, Columns::Description] {
                     if !spots.is_full() {
-                        spots.add(self, find(&expression, columns, RANKED)?, false);
+                        let found = find(&expression, columns, RANKED)?;
+                        spots.add(self, found, false, MatchedWords::All);
                     }
                 }
             }
-            spots.add(self, all, false);
+            spots.add(self, all, false, MatchedWords::All);
         }
         if spots.list.is_empty() {
             self.scan(words, query, &mut spots);
+        }
+        spots.limit = limit.min(query.enough).max(spots.list.len());
+        if let Some(expression) = words.some_expression()
+            && !spots.is_full()
+        {
+            let found = in_each(&ranges, |range| {
+                self.database.find_some(&expression, range, RANKED)
+            })?;
+            spots.add(self, found, false, MatchedWords::Some);
         }
         Ok(spots.list)
     }
@@ -132,20 +176,20 @@ impl Index {
                 continue;
             }
             for (place, item) in SearchItem::all(&self.catalog, scope).enumerate() {
+                if !item.is_indexed() {
+                    continue;
+                }
                 text.clear();
                 fold_into(item.key(), &mut text);
                 text.push('\n');
                 fold_into(item.title().unwrap_or_default(), &mut text);
                 let has = |needle: &String| text.contains(needle);
                 if needles.iter().all(has) {
-                    spots.push(
-                        self,
-                        CatalogPosition {
-                            scope,
-                            place,
-                            is_whole: false,
-                        },
-                    );
+                    let position = ItemPosition {
+                        is_document: scope == SearchScope::Documents,
+                        place,
+                    };
+                    spots.push(self, position, false, MatchedWords::All);
                 }
                 if spots.is_full() {
                     return;
@@ -157,71 +201,124 @@ impl Index {
     /// Hits with their snippets: the text around the words, or the description, or the first line.
     pub(super) fn hits(
         &self,
+        world: TextSource<'_>,
         words: &QueryWords,
         query: &Query,
         spots: &[CatalogPosition],
-    ) -> Result<Vec<Hit>> {
-        let words = words.folded(&query.text);
-        let mut reader = self.database.reader()?;
+    ) -> Vec<Hit> {
+        let (all, some) = (words.folded(&query.text), words.some_folded());
         let mut hits = Vec::with_capacity(spots.len());
         for spot in spots {
-            let Some(item) = self.item(*spot) else {
+            let (Some(item), Some(source)) = (self.item(spot.shown), self.item(spot.found_in))
+            else {
                 continue;
             };
-            let text = reader.text(self.row(*spot))?;
+            let words = match spot.matched {
+                MatchedWords::All => &all,
+                MatchedWords::Some => &some,
+            };
+            let text = source.text(world);
             // A user who asks for a name wants its description, not the places that use its words.
-            let around = (!spot.is_whole).then(|| snippet::around(&text, &words));
+            let around = (!spot.is_whole).then(|| snippet::around(&text, words));
             let snippet = match (around.flatten(), item.description()) {
                 (Some(snippet), _) => snippet,
                 (None, None) => snippet::first_line(&text),
-                (None, Some(description)) => snippet::around(description, &words)
+                (None, Some(description)) => snippet::around(description, words)
                     .unwrap_or_else(|| snippet::beginning(description)),
             };
-            hits.push(item.hit(snippet));
+            hits.push(item.hit(spot.matched, snippet));
         }
-        Ok(hits)
+        hits
     }
 
-    fn item(&self, spot: CatalogPosition) -> Option<SearchItem<'_>> {
-        SearchItem::at(&self.catalog, spot.scope, spot.place)
+    fn item(&self, position: ItemPosition) -> Option<SearchItem<'_>> {
+        SearchItem::at(&self.catalog, position.scope(), position.place)
     }
 
-    fn row(&self, spot: CatalogPosition) -> i64 {
-        self.rows(spot.scope).row(spot.place)
-    }
-
-    fn spot(&self, found: FoundRow, is_whole: bool) -> Option<CatalogPosition> {
-        let scope = if found.row < DOCUMENTS {
-            SearchScope::Prompts
+    fn position(&self, row: i64) -> Option<ItemPosition> {
+        let is_document = row >= DOCUMENTS;
+        let rows = if is_document {
+            &self.documents
         } else {
-            SearchScope::Documents
+            &self.prompts
         };
-        let place = self.rows(scope).place(found.row)?;
-        Some(CatalogPosition {
-            scope,
-            place,
-            is_whole,
-        })
+        let place = rows.place(row)?;
+        Some(ItemPosition { is_document, place })
     }
 
-    fn rows(&self, scope: SearchScope) -> &Rows {
+    /// What is shown for a found item: for a file of a skill the skill's prompt, unless only
+    /// documents are wanted.
+    fn shown(&self, found_in: ItemPosition, scope: SearchScope) -> Option<ItemPosition> {
+        if !found_in.is_document || scope == SearchScope::Documents {
+            return Some(found_in);
+        }
+        let skill = self.skills.get(found_in.place).copied().flatten();
+        let prompt = skill.map(|place| ItemPosition {
+            is_document: false,
+            place: place as usize,
+        });
         match scope {
-            SearchScope::Documents => &self.documents,
-            _ => &self.prompts,
+            SearchScope::Prompts => prompt,
+            _ => Some(prompt.unwrap_or(found_in)),
         }
     }
+}
+
+/// The rows that are found in each of some ranges.
+fn in_each(
+    ranges: &[(i64, i64)],
+    find: impl Fn((i64, i64)) -> Result<Vec<FoundRow>>,
+) -> Result<Vec<FoundRow>> {
+    let mut found = Vec::new();
+    for range in ranges {
+        found.append(&mut find(*range)?);
+    }
+    Ok(found)
+}
+
+/// For each document, the position of the prompt of the innermost skill in whose folder it is.
+fn skills_of_documents(catalog: &Catalog) -> Vec<Option<u32>> {
+    let prompts = (0..).zip(SearchItem::all(catalog, SearchScope::Prompts));
+    let skills: HashMap<(&str, &str), u32> = prompts
+        .filter_map(|(place, prompt)| {
+            let (root, file) = prompt.skill_file()?;
+            Some(((root, folder_of(file)), place))
+        })
+        .collect();
+    if skills.is_empty() {
+        return Vec::new();
+    }
+    let documents = SearchItem::all(catalog, SearchScope::Documents);
+    documents
+        .map(|document| {
+            let (root, mut path) = document.document_file()?;
+            while !path.is_empty() {
+                path = folder_of(path);
+                if let Some(place) = skills.get(&(root, path)) {
+                    return Some(*place);
+                }
+            }
+            None
+        })
+        .collect()
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// The items found so far, each once.
 struct Spots {
+    scope: SearchScope,
     list: Vec<CatalogPosition>,
-    known: HashSet<(bool, usize)>,
+    known: HashSet<ItemPosition>,
     limit: usize,
 }
 
 impl Spots {
-    fn new(limit: usize) -> Self {
+    fn new(scope: SearchScope, limit: usize) -> Self {
         Self {
+            scope,
             list: Vec::new(),
             known: HashSet::new(),
             limit,
@@ -233,35 +330,38 @@ impl Spots {
     }
 
     /// Adds found rows, best first.
-    fn add(&mut self, index: &Index, found: Vec<FoundRow>, is_whole: bool) {
+    fn add(&mut self, index: &Index, found: Vec<FoundRow>, is_whole: bool, matched: MatchedWords) {
         let found = found.into_iter();
-        let mut ranked: Vec<(f64, CatalogPosition)> = found
-            .filter_map(|found| Some((found.rank, index.spot(found, is_whole)?)))
+        let mut ranked: Vec<(f64, ItemPosition)> = found
+            .filter_map(|found| Some((found.rank, index.position(found.row)?)))
             .collect();
-        let key = |spot: CatalogPosition| index.item(spot).map(SearchItem::key);
+        let key = |position: ItemPosition| index.item(position).map(SearchItem::key);
         ranked.sort_unstable_by(|one, two| {
             let by_rank = one.0.total_cmp(&two.0);
             by_rank.then_with(|| key(one.1).cmp(&key(two.1)))
         });
-        for (_, spot) in ranked {
-            self.push(index, spot);
+        for (_, position) in ranked {
+            self.push(index, position, is_whole, matched);
         }
     }
 
-    /// A skill is both a prompt and a document: the prompt stands for both.
-    fn push(&mut self, index: &Index, spot: CatalogPosition) {
-        let key = (spot.scope == SearchScope::Documents, spot.place);
-        if self.is_full() || !self.known.insert(key) {
+    fn push(
+        &mut self,
+        index: &Index,
+        found_in: ItemPosition,
+        is_whole: bool,
+        matched: MatchedWords,
+    ) {
+        let Some(shown) = index.shown(found_in, self.scope) else {
             return;
-        }
-        let file = index.item(spot).and_then(SearchItem::skill_file);
-        let is_other = |other: &&mut CatalogPosition| {
-            file.is_some() && index.item(**other).and_then(SearchItem::skill_file) == file
         };
-        match self.list.iter_mut().find(is_other) {
-            Some(other) if spot.scope == SearchScope::Prompts => *other = spot,
-            Some(_) => {}
-            None => self.list.push(spot),
+        if !self.is_full() && self.known.insert(shown) {
+            self.list.push(CatalogPosition {
+                shown,
+                found_in,
+                is_whole,
+                matched,
+            });
         }
     }
 }

@@ -1,17 +1,19 @@
 //! One prompt or document for the index: its indexed text, and whether that is still current.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use twig_core::document_cache::document_bytes;
 use twig_core::model::SKILL_FILE;
-use twig_core::search::{Hit, SearchScope, SearchTarget};
+use twig_core::search::{Hit, MatchedWords, SearchScope, SearchTarget};
 use twig_core::spoken;
 use twig_core::{
-    Bodies, BodyError, Catalog, Content, Contents, DocumentRef, Limits, PromptRef, Stamp,
+    Bodies, BodyError, Catalog, Content, Contents, DocumentRef, LibraryKind, Limits, PromptRef,
+    Stamp,
 };
 
 use super::database::IndexRow;
-use super::words::{add_parts, add_whole, cut, indexed};
+use super::words::{add_parts, add_whole, cut, indexed, indexed_text};
 
 /// Bytes of one text that are indexed.
 pub(super) const TEXT: usize = 256 * 1024;
@@ -21,6 +23,7 @@ pub(super) const TEXT: usize = 256 * 1024;
 pub(super) struct TextSource<'a> {
     pub(super) bodies: &'a dyn Bodies,
     pub(super) limits: &'a Limits,
+    pub(super) counter: &'a AtomicUsize,
 }
 
 /// A prompt or a document of a catalog.
@@ -31,7 +34,7 @@ pub(super) enum SearchItem<'c> {
 }
 
 /// A row, and the state of the files that it was made from.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct WrittenRow {
     pub(super) row: IndexRow,
     /// The stamp of the files that were read; 0 if there are none that could change.
@@ -93,9 +96,41 @@ impl<'c> SearchItem<'c> {
         is_skill.then_some((root, file))
     }
 
-    pub(super) fn hit(self, snippet: String) -> Hit {
+    /// True if it belongs in the index: of the files of a skill, those that describe what it does.
+    pub(super) fn is_indexed(self) -> bool {
+        self.inside_skill().is_none_or(is_about)
+    }
+
+    /// The path of a skill's file in the folder of the skill, if it is not the `SKILL.md`.
+    fn inside_skill(self) -> Option<&'c str> {
+        match self {
+            Self::Document(found) if found.library.kind == LibraryKind::Skills => {
+                // Named `skill/path`.
+                let (_, inside) = found.document.name.split_once('/')?;
+                Some(inside)
+            }
+            _ => None,
+        }
+    }
+
+    /// The folder of its library and its file, if it is a document in a folder.
+    pub(super) fn document_file(self) -> Option<(&'c str, &'c str)> {
+        match self {
+            Self::Document(found) => {
+                let file = found.document.file()?;
+                Some((&found.library.root, file.as_str()))
+            }
+            Self::Prompt(_) => None,
+        }
+    }
+
+    pub(super) fn hit(self, matched: MatchedWords, snippet: String) -> Hit {
         Hit {
+            matched,
             target: match self {
+                Self::Prompt(_) if self.skill_file().is_some() => {
+                    SearchTarget::Skill(self.key().into())
+                }
                 Self::Prompt(_) => SearchTarget::Prompt(self.key().into()),
                 Self::Document(found) => SearchTarget::Document {
                     uri: self.key().into(),
@@ -159,20 +194,33 @@ impl<'c> SearchItem<'c> {
 
     /// Reads the text to index.
     pub(super) fn write(self, world: TextSource<'_>) -> WrittenRow {
+        world.counter.fetch_add(1, Ordering::Relaxed);
+        if !self.is_indexed() {
+            return WrittenRow::default();
+        }
         let mut stamps = Stamps::default();
-        let text = match self {
-            Self::Prompt(found) => prompt_text(found, world.bodies, &mut stamps),
-            Self::Document(found) => document_text(found, world, &mut stamps),
-        };
-        let stamp = stamps.finish();
+        let text = self.read(world, &mut stamps);
         let text = cut(&text, TEXT);
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
-        let row = self.row(text);
         WrittenRow {
-            row,
-            stamp,
+            row: self.row(text),
+            stamp: stamps.finish(),
             digest: hasher.finish(),
+        }
+    }
+
+    /// Reads the text again, to show where the words are.
+    pub(super) fn text(self, world: TextSource<'_>) -> String {
+        let mut text = self.read(world, &mut Stamps::default());
+        text.truncate(cut(&text, TEXT).len());
+        text
+    }
+
+    fn read(self, world: TextSource<'_>, stamps: &mut Stamps) -> String {
+        match self {
+            Self::Prompt(found) => prompt_text(found, world.bodies, stamps),
+            Self::Document(found) => document_text(found, world, stamps),
         }
     }
 
@@ -182,39 +230,94 @@ impl<'c> SearchItem<'c> {
             name: indexed(self.key()).into_owned(),
             title: indexed(title.unwrap_or_default()).into_owned(),
             description: indexed(description.unwrap_or_default()).into_owned(),
-            text: indexed(text).into_owned(),
+            text: indexed_text(text),
             parts: String::new(),
         };
+        let mut wholes = String::new();
         match self {
             Self::Prompt(found) => {
                 add_parts(self.key(), &mut row.name);
-                add_whole(found.prompt.name.as_str(), &mut row.parts);
-                add_whole(self.key(), &mut row.parts);
+                add_whole(found.prompt.name.as_str(), &mut wholes);
+                add_whole(self.key(), &mut wholes);
             }
             Self::Document(found) => {
                 let name = &*found.document.name;
                 row.name.push(' ');
                 row.name.push_str(&indexed(name));
                 add_parts(name, &mut row.name);
-                let last = name.rsplit('/').next().unwrap_or(name);
-                let stem = last.split_once('.').map_or(last, |(stem, _)| stem);
-                for whole in [stem, last, name, self.key()] {
-                    add_whole(whole, &mut row.parts);
+                add_whole(name, &mut wholes);
+                add_whole(self.key(), &mut wholes);
+                if self.inside_skill().is_some() {
+                    // The name is the skill's, and the skill's own row has it: here it and the
+                    // heading count like the text.
+                    row.parts = std::mem::take(&mut row.name);
+                    row.parts.push(' ');
+                    row.parts.push_str(&std::mem::take(&mut row.title));
+                } else {
+                    let last = name.rsplit('/').next().unwrap_or(name);
+                    let stem = last.split_once('.').map_or(last, |(stem, _)| stem);
+                    add_whole(stem, &mut wholes);
+                    add_whole(last, &mut wholes);
                 }
                 if let Some(short) = &found.document.short_uri {
-                    add_whole(short, &mut row.parts);
+                    add_whole(short, &mut wholes);
                 }
             }
         }
+        let mut parts = String::new();
         for text in [
             title.unwrap_or_default(),
             description.unwrap_or_default(),
             text,
         ] {
-            add_parts(text, &mut row.parts);
+            add_parts(text, &mut parts);
         }
+        row.parts.push(' ');
+        row.parts.push_str(&indexed_text(&parts));
+        row.parts.push_str(&wholes);
         row
     }
+}
+
+/// Names of files of a skill that a program wrote: signatures, locks, results of evaluations.
+const GENERATED: [&str; 7] = [
+    "benchmark.md",
+    "bun.lockb",
+    "go.sum",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "pnpm-lock.yaml",
+    "skill-card.md",
+];
+
+/// The same by the end of their names.
+const GENERATED_ENDINGS: [&str; 10] = [
+    ".asc",
+    ".lock",
+    ".map",
+    ".min.css",
+    ".min.js",
+    ".minisig",
+    ".p7s",
+    ".sig",
+    ".sigstore",
+    ".sigstore.json",
+];
+
+/// Folders of a skill with files that do not say what it does: `evals` holds questions, which would
+/// be found instead of the skills that answer them.
+const OTHER_FOLDERS: [&str; 4] = ["__pycache__", "dist", "evals", "node_modules"];
+
+/// True if a file of a skill, at that path in its folder, says what the skill does.
+fn is_about(inside: &str) -> bool {
+    let (folders, file) = inside.rsplit_once('/').unwrap_or(("", inside));
+    let file = file.to_ascii_lowercase();
+    let is_other = |folder: &str| OTHER_FOLDERS.contains(&&*folder.to_ascii_lowercase());
+    !folders.split('/').any(is_other)
+        && !GENERATED.contains(&&*file)
+        && !GENERATED_ENDINGS
+            .iter()
+            .any(|ending| file.ends_with(ending))
 }
 
 /// The texts of all messages.
@@ -257,7 +360,7 @@ fn document_text(found: DocumentRef<'_>, world: TextSource<'_>, stamps: &mut Sta
     if !found.document.is_text {
         return String::new();
     }
-    let TextSource { bodies, limits } = world;
+    let TextSource { bodies, limits, .. } = world;
     let document = found.document;
     let read = document_bytes(bodies, found.library, document, limits.document);
     if document.file().is_some() {

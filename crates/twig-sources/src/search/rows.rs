@@ -2,19 +2,27 @@
 //! with the catalog and the files.
 
 use std::cmp::Ordering;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::sync_channel;
 
 use rusqlite::Result;
 use twig_core::Catalog;
 use twig_core::search::SearchScope;
 
 use super::database::{DOCUMENTS, Database, IndexWriter};
-use super::item::{SearchItem, TextSource};
+use super::item::{SearchItem, TextSource, WrittenRow};
 
 /// Bytes of all texts together. Later items are found by name, title and description alone.
 const TEXTS: usize = 256 * 1024 * 1024;
 
+/// Items that are read ahead. Each takes at most twice [`TEXT`](super::item::TEXT) bytes.
+const QUEUED: usize = 32;
+/// From this many items on, a second thread is worth starting.
+const MANY: usize = 16;
+
 /// What is known of one row.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct KnownRow {
     /// The row, counted from 0 in its half.
     slot: u32,
@@ -63,6 +71,7 @@ impl Rows {
             .zip(SearchItem::all(before, self.scope))
             .peekable();
         let mut entries = Vec::new();
+        let mut new = Vec::new();
         for item in SearchItem::all(after, self.scope) {
             let kept = loop {
                 let Some((entry, known)) = old.peek().copied() else {
@@ -75,21 +84,24 @@ impl Rows {
                             old.next();
                             break Some(entry);
                         }
-                        // Its number is the first to be reused.
                         self.forget(writer, entry)?;
                     }
                     Ordering::Greater => break None,
                 }
                 old.next();
             };
-            entries.push(match kept {
-                Some(entry) => entry,
-                None => self.write(world, writer, item)?,
-            });
+            if kept.is_none() {
+                new.push((entries.len(), item));
+            }
+            entries.push(kept.unwrap_or_default());
         }
         for (entry, _) in old {
             self.forget(writer, entry)?;
         }
+        read_many(world, &new, |at, written| {
+            entries[new[at].0] = self.write(writer, written)?;
+            Ok(())
+        })?;
         self.places.clear();
         self.places
             .resize(entries.len() + self.free.len(), u32::MAX);
@@ -125,7 +137,7 @@ impl Rows {
             };
             self.forget(writer, entry)?;
             // The number that was freed last is reused first, so positions stay.
-            self.entries[place] = self.write(world, writer, item)?;
+            self.entries[place] = self.write(writer, written)?;
         }
         match writer {
             None => Ok(false),
@@ -144,11 +156,6 @@ impl Rows {
         self.places.get(slot).map(|place| *place as usize)
     }
 
-    /// The row at a position.
-    pub(super) fn row(&self, place: usize) -> i64 {
-        self.first() + i64::from(self.entries[place].slot)
-    }
-
     fn first(&self) -> i64 {
         match self.scope {
             SearchScope::Documents => DOCUMENTS,
@@ -156,13 +163,7 @@ impl Rows {
         }
     }
 
-    fn write(
-        &mut self,
-        world: TextSource<'_>,
-        writer: &mut IndexWriter<'_>,
-        item: SearchItem<'_>,
-    ) -> Result<KnownRow> {
-        let mut written = item.write(world);
+    fn write(&mut self, writer: &mut IndexWriter<'_>, mut written: WrittenRow) -> Result<KnownRow> {
         if self.length + written.row.text.len() > TEXTS {
             written.row.text.clear();
         }
@@ -187,4 +188,44 @@ impl Rows {
         self.length -= entry.length as usize;
         Ok(())
     }
+}
+
+/// Reads items, and hands each with its number to `write`. Many are read by a second thread while
+/// this one writes; this one also reads when it would have to wait.
+fn read_many(
+    world: TextSource<'_>,
+    items: &[(usize, SearchItem<'_>)],
+    mut write: impl FnMut(usize, WrittenRow) -> Result<()>,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let read_next = || {
+        let at = next.fetch_add(1, Relaxed);
+        let (_, item) = items.get(at)?;
+        Some((at, item.write(world)))
+    };
+    std::thread::scope(|scope| {
+        let (sender, read) = sync_channel(QUEUED);
+        if items.len() < MANY {
+            drop(sender);
+        } else {
+            // Without a second thread this one reads everything.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
+                while let Some(written) = read_next() {
+                    if sender.send(written).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        loop {
+            let (at, written) = match read.try_recv().ok().or_else(read_next) {
+                Some(written) => written,
+                None => match read.recv() {
+                    Ok(written) => written,
+                    Err(_) => return Ok(()),
+                },
+            };
+            write(at, written)?;
+        }
+    })
 }

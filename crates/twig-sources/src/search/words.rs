@@ -5,6 +5,7 @@
 //! `codeReview`.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -18,10 +19,34 @@ const WHOLE: char = '\u{e000}';
 
 /// Bytes of a query that are read.
 const QUERY: usize = 16 * 1024;
-/// Maximum number of words in a query; of more, the longest are used.
+/// Maximum number of words that a result can have all of. A longer query is a sentence, of which
+/// results have some words.
 const WORDS: usize = 16;
+/// Maximum number of words of a sentence that are looked for; of more, the longest are used.
+const TELLING: usize = 32;
 /// Characters of a word that count.
 const WORD: usize = 64;
+/// Letters from which on a stem stands for all words that begin with it.
+const STEM: usize = 4;
+/// Endings of English words, the longest of each kind first: without them, `paginate` finds
+/// *pagination* and `plots` finds *plot*.
+const ENDINGS: [&str; 15] = [
+    "ations", "ation", "ions", "ings", "ion", "ing", "ies", "ers", "ed", "es", "er", "ly", "s",
+    "e", "y",
+];
+
+/// English words that say nothing about what a sentence is about, sorted. Words that most texts of
+/// any language share hardly count in the rank, but a small library has too few texts to show them.
+const FUNCTION_WORDS: [&str; 90] = [
+    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "because",
+    "been", "before", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get",
+    "had", "has", "have", "help", "here", "how", "i", "if", "in", "into", "is", "it", "its",
+    "just", "let", "like", "make", "me", "might", "my", "need", "no", "not", "of", "on", "one",
+    "or", "our", "out", "please", "should", "so", "some", "such", "than", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "to", "up", "us", "use", "using", "want",
+    "was", "we", "were", "what", "when", "where", "which", "while", "who", "why", "will", "with",
+    "would", "you", "your",
+];
 
 /// A text as it is indexed: characters of scripts without spaces are separated, and characters with
 /// a meaning in snippets are removed.
@@ -46,30 +71,78 @@ pub(super) fn indexed(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text as it is indexed: its words in lower case, each once. More of the same would say little
+/// more about the text, but take time and room each time, and let long texts win. A text in a script
+/// without spaces stays as it is, because there the order of characters counts.
+pub(super) fn indexed_text(text: &str) -> String {
+    if !text.is_ascii() && text.contains(is_unspaced) {
+        return indexed(text).into_owned();
+    }
+    let text = text.to_ascii_lowercase();
+    let mut out = String::with_capacity(text.len());
+    let mut known: HashSet<&str> = HashSet::with_capacity(256);
+    for word in text.split(|c| !is_word(c)) {
+        let word = word.trim_start_matches(is_accent);
+        if !word.is_empty() && known.insert(word) {
+            out.push_str(word);
+            out.push(' ');
+        }
+    }
+    out
+}
+
 /// Adds the parts of words such as `codeReview` and `HTTPServer`, each as a word.
 pub(super) fn add_parts(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        return add_ascii_parts(text, out);
+    }
     for word in text.split(|c: char| !c.is_alphanumeric()) {
-        let mut start = 0;
-        let mut before: Option<char> = None;
-        let mut chars = word.char_indices().peekable();
-        while let Some((at, c)) = chars.next() {
-            let next = chars.peek().map(|(_, next)| *next);
-            let is_start = c.is_uppercase()
-                && before.is_some_and(|before| {
-                    before.is_lowercase()
-                        || (before.is_uppercase() && next.is_some_and(char::is_lowercase))
-                });
-            if is_start {
-                out.push(' ');
-                out.push_str(&word[start..at]);
-                start = at;
-            }
-            before = Some(c);
+        if word.is_ascii() {
+            add_ascii_parts(word, out);
+        } else {
+            add_parts_of_word(word, out);
         }
-        if start > 0 {
+    }
+}
+
+/// The same for ASCII: most words have no such parts, and pairs of bytes show it much faster than
+/// characters.
+fn add_ascii_parts(text: &str, out: &mut String) {
+    let bytes = text.as_bytes();
+    let is_hump = |pair: &[u8]| pair[1].is_ascii_uppercase() && pair[0].is_ascii_alphanumeric();
+    let is_outside = |byte: &u8| !byte.is_ascii_alphanumeric();
+    let mut from = 0;
+    while let Some(at) = bytes[from..].windows(2).position(is_hump) {
+        let hump = from + at;
+        let before = bytes[from..hump].iter().rposition(is_outside);
+        let start = before.map_or(from, |before| from + before + 1);
+        let length = bytes[hump..].iter().position(is_outside);
+        from = length.map_or(bytes.len(), |length| hump + length);
+        add_parts_of_word(&text[start..from], out);
+    }
+}
+
+fn add_parts_of_word(word: &str, out: &mut String) {
+    let mut start = 0;
+    let mut before: Option<char> = None;
+    let mut chars = word.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let is_start = c.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || (before.is_uppercase() && next.is_some_and(char::is_lowercase))
+            });
+        if is_start {
             out.push(' ');
-            out.push_str(&word[start..]);
+            out.push_str(&word[start..at]);
+            start = at;
         }
+        before = Some(c);
+    }
+    if start > 0 {
+        out.push(' ');
+        out.push_str(&word[start..]);
     }
 }
 
@@ -88,8 +161,11 @@ pub(super) fn add_whole(name: &str, out: &mut String) {
 /// What a query asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueryWords {
-    /// Each word, or each run of characters of scripts without spaces.
+    /// Each word, or each run of characters of scripts without spaces: a result may have all of
+    /// them. Empty if there are too many.
     pub(super) words: Vec<String>,
+    /// Those that tell what the query is about: a result may have some of them.
+    telling: Vec<String>,
     /// All of them as one name.
     whole: String,
 }
@@ -101,13 +177,15 @@ impl QueryWords {
         let mut whole = String::new();
         add_whole(text, &mut whole);
         let mut words: Vec<String> = Vec::new();
+        let mut known: HashSet<String> = HashSet::new();
         for word in text.split(|c| !is_word(c)).filter(|word| !word.is_empty()) {
             let word = word.trim_start_matches(is_accent);
             let word: String = word.chars().take(WORD).collect();
-            if !word.is_empty() && !words.contains(&word) && words.len() < QUERY / WORD {
+            if !word.is_empty() && words.len() < QUERY / WORD && known.insert(word.to_lowercase()) {
                 words.push(word);
             }
         }
+        let telling = telling(&words);
         // Where `word` is found, `wo` is, too.
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let mut at = 0..;
@@ -117,28 +195,41 @@ impl QueryWords {
             !lower.iter().any(is_more)
         });
         if words.len() > WORDS {
-            let mut lengths: Vec<usize> = words.iter().map(String::len).collect();
-            lengths.sort_unstable_by(|one, two| two.cmp(one));
-            let shortest = lengths[WORDS - 1];
-            words.retain(|word| word.len() >= shortest);
-            words.truncate(WORDS);
+            words.clear();
         }
-        Self { words, whole }
+        Self {
+            words,
+            telling,
+            whole,
+        }
     }
 
     /// The query in FTS5 syntax: every word has to be found, as the beginning of a word.
     ///
-    /// All of it is quoted, so that no part of the query is taken for syntax.
-    pub(super) fn expression(&self) -> String {
+    /// All of it is quoted, so that no part of the query is taken for syntax. `None` if no result
+    /// can have all words.
+    pub(super) fn expression(&self) -> Option<String> {
         let mut out = String::new();
         for word in &self.words {
-            let is_phrase = word.chars().next_back().is_some_and(is_unspaced);
-            out.push_str(if out.is_empty() { "\"" } else { " \"" });
-            out.push_str(&indexed(word));
             // Single characters are whole words.
-            out.push_str(if is_phrase { "\"" } else { "\" *" });
+            let is_phrase = word.chars().next_back().is_some_and(is_unspaced);
+            add_quoted(word, !is_phrase, " ", &mut out);
         }
-        out
+        (!out.is_empty()).then_some(out)
+    }
+
+    /// The query in FTS5 syntax: one word that tells what it is about is enough, or a word that
+    /// begins with the stem of one.
+    pub(super) fn some_expression(&self) -> Option<String> {
+        let mut out = String::new();
+        for word in &self.telling {
+            add_quoted(word, false, " OR ", &mut out);
+            let stem = stem(word);
+            if stem.len() >= STEM && !stem.contains(is_unspaced) {
+                add_quoted(stem, true, " OR ", &mut out);
+            }
+        }
+        (!out.is_empty()).then_some(out)
     }
 
     /// The query for items with exactly this name; `None` without a word.
@@ -147,14 +238,92 @@ impl QueryWords {
         (!whole.is_empty()).then(|| format!("\"{whole}\""))
     }
 
-    /// The words for comparison with folded text; without any, the query itself.
+    /// The words of a result with all of them, for comparison with folded text; without any, the
+    /// query itself.
     pub(super) fn folded(&self, text: &str) -> Vec<Vec<char>> {
-        let fold = |word: &str| word.chars().flat_map(fold).collect();
         if !self.words.is_empty() {
-            return self.words.iter().map(|word| fold(word)).collect();
+            return folded(self.words.iter().map(String::as_str));
         }
         let signs = cut(text, WORDS * WORD).split_whitespace().take(WORDS);
-        signs.map(fold).collect()
+        signs
+            .map(|sign| sign.chars().flat_map(fold).collect())
+            .collect()
+    }
+
+    /// The same for a result with some of them.
+    pub(super) fn some_folded(&self) -> Vec<Vec<char>> {
+        folded(self.telling.iter().map(|word| stem(word)))
+    }
+}
+
+fn folded<'w>(words: impl Iterator<Item = &'w str>) -> Vec<Vec<char>> {
+    words
+        .map(|word| word.chars().flat_map(fold).collect())
+        .collect()
+}
+
+/// Adds a word in quotes to a query.
+fn add_quoted(word: &str, is_beginning: bool, separator: &str, out: &mut String) {
+    if !out.is_empty() {
+        out.push_str(separator);
+    }
+    out.push('"');
+    out.push_str(&indexed(word));
+    out.push_str(if is_beginning { "\" *" } else { "\"" });
+}
+
+/// The words that tell what a query is about, in its order: without function words, unless there
+/// are no others. A sentence in a script without spaces becomes its pairs of characters.
+fn telling(words: &[String]) -> Vec<String> {
+    let is_function_word = |word: &&String| {
+        FUNCTION_WORDS
+            .binary_search(&&*word.to_ascii_lowercase())
+            .is_ok()
+    };
+    let mut telling: Vec<String> = Vec::new();
+    for word in words.iter().filter(|word| !is_function_word(word)) {
+        add_pieces(word, &mut telling);
+    }
+    if telling.is_empty() {
+        for word in words {
+            add_pieces(word, &mut telling);
+        }
+    }
+    let mut known = HashSet::new();
+    telling.retain(|piece| known.insert(piece.clone()));
+    if telling.len() > TELLING {
+        let mut lengths: Vec<usize> = telling.iter().map(String::len).collect();
+        lengths.sort_unstable_by(|one, two| two.cmp(one));
+        let shortest = lengths[TELLING - 1];
+        telling.retain(|word| word.len() >= shortest);
+        telling.truncate(TELLING);
+    }
+    telling
+}
+
+/// A word without its ending, if enough of it remains.
+fn stem(word: &str) -> &str {
+    let stems = ENDINGS.iter().filter_map(|ending| {
+        let at = word.len().checked_sub(ending.len())?;
+        let has_ending = word.is_ascii() && word[at..].eq_ignore_ascii_case(ending);
+        (has_ending && at >= STEM).then(|| &word[..at])
+    });
+    stems.into_iter().next().unwrap_or(word)
+}
+
+/// Adds a word, or the pairs of characters of each part that has no spaces.
+fn add_pieces(word: &str, out: &mut Vec<String>) {
+    if word.is_ascii() || !word.contains(is_unspaced) {
+        out.push(word.to_owned());
+        return;
+    }
+    let characters: Vec<char> = word.chars().collect();
+    for part in characters.chunk_by(|one, two| is_unspaced(*one) == is_unspaced(*two)) {
+        if part.len() <= 2 || !is_unspaced(part[0]) {
+            out.push(part.iter().collect());
+        } else {
+            out.extend(part.windows(2).map(|pair| pair.iter().collect::<String>()));
+        }
     }
 }
 
@@ -235,7 +404,8 @@ fn is_word(c: char) -> bool {
 /// Whether a character belongs to a script that is written without spaces: Thai, Lao, Myanmar,
 /// Khmer, Kana and Han. Hangul has spaces, but not inside its many compounds.
 fn is_unspaced(c: char) -> bool {
-    matches!(c,
+    c >= '\u{e01}'
+        && matches!(c,
         '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e81}'..='\u{ece}'
         | '\u{1000}'..='\u{103f}' | '\u{1050}'..='\u{109f}' | '\u{a9e0}'..='\u{a9fe}'
         | '\u{aa60}'..='\u{aa7f}' | '\u{1780}'..='\u{17d3}' | '\u{1100}'..='\u{11ff}'
@@ -272,13 +442,22 @@ mod tests {
             parts("codeReview and HTTPServer2"),
             " code Review HTTP Server2"
         );
+        assert_eq!(parts("(aB)2C,dE F-gH"), " a B d E g H");
+        assert_eq!(parts("aB – cD"), " a B c D");
         assert_eq!(parts("plain Words HERE über"), "");
         assert_eq!(parts("caféBar"), " café Bar");
     }
 
     #[test]
+    fn a_text_has_each_word_once() {
+        assert_eq!(indexed_text("Go go, GO; go! gopher go"), "go gopher ");
+        assert_eq!(indexed_text("\u{301}été — été\u{7}"), "été ");
+        assert_eq!(indexed_text("代 go go"), indexed("代 go go"));
+    }
+
+    #[test]
     fn a_query_is_quoted_word_by_word() {
-        let expression = |text: &str| QueryWords::of(text).expression();
+        let expression = |text: &str| QueryWords::of(text).expression().unwrap_or_default();
         assert_eq!(expression("cod rev"), r#""cod" * "rev" *"#);
         assert_eq!(
             expression(r#"name:"x" OR NEAR(a, b)*"#),
@@ -290,11 +469,56 @@ mod tests {
     }
 
     #[test]
-    fn one_word_too_many_costs_the_shortest_one() {
-        let words: Vec<String> = (0..WORDS).map(|at| format!("word{at:02}")).collect();
-        let text = words.join(" ");
-        assert_eq!(QueryWords::of(&text).words, words);
-        assert_eq!(QueryWords::of(&format!("wee {text}")).words, words);
+    fn a_query_is_about_its_telling_words() {
+        let some = |text: &str| QueryWords::of(text).some_expression().unwrap_or_default();
+        assert_eq!(
+            some("How do I review the \"tests\" of a PR?"),
+            r#""review" OR "review" * OR "tests" OR "test" * OR "PR""#
+        );
+        assert_eq!(some("how to do it"), r#""how" OR "to" OR "do" OR "it""#);
+        assert_eq!(
+            some("審查代码"),
+            "\"審\u{1f}查\" OR \"查\u{1f}代\" OR \"代\u{1f}码\""
+        );
+        assert_eq!(some("go编写 x"), "\"go\" OR \"编\u{1f}写\" OR \"x\"");
+        assert_eq!(some(" - "), "");
+        let is_sorted = FUNCTION_WORDS.is_sorted();
+        assert!(is_sorted, "for the binary search");
+    }
+
+    #[test]
+    fn a_stem_is_what_remains_without_an_ending() {
+        for (word, expected) in [
+            ("paginate", "paginat"),
+            ("Migrations", "Migr"),
+            ("queries", "quer"),
+            ("tests", "test"),
+            ("ring", "ring"),
+            ("uses", "uses"),
+            ("Größe", "Größe"),
+        ] {
+            assert_eq!(stem(word), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_query_is_a_sentence() {
+        let words = |count| {
+            (0..count)
+                .map(|at| format!("word{at:02}"))
+                .collect::<Vec<_>>()
+        };
+        let query = |count| QueryWords::of(&words(count).join(" "));
+        assert_eq!(query(WORDS).words, words(WORDS));
+        assert_eq!(query(WORDS + 1).words, [""; 0]);
+        assert_eq!(query(WORDS + 1).expression(), None);
+        assert_eq!(query(TELLING).telling, words(TELLING));
+        let text = format!("wee {}", words(TELLING).join(" "));
+        assert_eq!(QueryWords::of(&text).telling, words(TELLING), "the longest");
+    }
+
+    #[test]
+    fn a_beginning_of_another_word_is_no_word() {
         assert_eq!(QueryWords::of("w Wor word wo word").words, ["word"]);
         let long = "x".repeat(WORD + 1);
         assert_eq!(QueryWords::of(&long).words, [&long[..WORD]]);

@@ -9,7 +9,6 @@ use twig_core::store::{
     Author, Change, Decision, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
     Timestamp, Version, Write, Written, decide,
 };
-use twig_core::suggest;
 
 pub use self::versions::OldVersions;
 use super::clock::new_id;
@@ -126,18 +125,14 @@ fn explain(
     match &mut error {
         StoreError::Missing {
             kind, name, near, ..
-        } => {
-            let names = rows::names(sql, project, *kind)?;
-            let found = suggest::near(name.as_str(), names.iter().map(|name| &**name));
-            *near = found.into_iter().map(Box::from).collect();
-        }
+        } => *near = rows::near(sql, project, *kind, name)?,
         StoreError::NoVersion { first, .. } => *first = item.map_or(1, |item| item.first),
         _ => {}
     }
     Ok(error)
 }
 
-fn find(
+pub(super) fn find(
     sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,

@@ -5,13 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 use twig_core::store::{StoreError, StoreName};
 
 use super::SqliteStore;
 use super::migrations::MIGRATIONS;
-use super::open::{Look, log_is_empty, look, open};
+use super::open::{Look, OpenMode, connect, log_is_empty, look, open};
 use super::sqlite_error::SqliteError;
 use super::workspaces::{Workspaces, sync_folder};
 use crate::root::sentence;
@@ -59,8 +58,15 @@ impl SqliteStore {
         let size = check(copy.path()).map_err(|fault| self.handle.describe(fault))?;
         let moved = copy.as_file().sync_all();
         let moved = moved.and_then(|()| move_to(copy, path, replace));
-        let moved = moved.and_then(|()| sync_folder(folder));
         moved.map_err(|error| cannot(&error))?;
+        sync_folder(folder).map_err(|error| StoreError::File {
+            sentence: format!(
+                "The backup was written, but may be lost if the machine fails now, because its \
+                 folder cannot be synced: {}",
+                sentence(&error)
+            ),
+            path: path.to_owned(),
+        })?;
         Ok(size)
     }
 
@@ -130,14 +136,10 @@ impl Workspaces {
     }
 }
 
-/// Checks that the pages of a copy are consistent; returns its size.
+/// Checks that the pages of a copy that no other program has are consistent; returns its size.
+/// Leaves no log beside it.
 fn check(path: &Path) -> Result<u64, SqliteError> {
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_ONLY
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_EXRESCODE,
-    )?;
+    let connection = connect(path, OpenMode::Immutable)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;

@@ -110,7 +110,7 @@ impl OpenConnection {
 
 /// How SQLite opens a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OpenMode {
+pub(super) enum OpenMode {
     /// Shared with other programs.
     Shared,
     /// The file or its folder cannot be written.
@@ -325,7 +325,7 @@ impl WorkspaceHandle {
     }
 }
 
-fn connect(path: &Path, way: OpenMode) -> rusqlite::Result<Connection> {
+pub(super) fn connect(path: &Path, way: OpenMode) -> rusqlite::Result<Connection> {
     let shared = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
     match way {
         OpenMode::Shared => {

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 use twig_core::store::{
     ContentInfo, Digest, Item, ItemKind, Noun, Operation, StoreName, Timestamp, Version,
 };
+use twig_core::suggest;
 
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
@@ -22,13 +23,15 @@ pub(super) struct StoredProject {
     pub(super) resources: u64,
     /// The bytes of its versions.
     pub(super) history: u64,
+    /// When its last change was made.
+    pub(super) changed: Timestamp,
 }
 
 /// All projects, or the one with a name.
 macro_rules! project_query {
     ($end:literal) => {
         concat!(
-            "SELECT id, project.name, created, rev, prompts, resources, history \
+            "SELECT id, project.name, created, rev, prompts, resources, history, at \
              FROM project LEFT JOIN change ON project = id \
              AND rev = (SELECT max(rev) FROM change WHERE project = id) ",
             $end
@@ -64,6 +67,7 @@ fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
         prompts: number(row, 4)?,
         resources: number(row, 5)?,
         history: number(row, 6)?,
+        changed: Timestamp(row.get(7)?),
     })
 }
 
@@ -334,19 +338,21 @@ pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The names of all prompts, or of all resources, of a project.
-pub(super) fn names(
+/// The names of prompts, or of resources, of a project that are similar to one that it lacks.
+pub(super) fn near(
     sql: &Sql<'_>,
     project: &StoredProject,
     kind: ItemKind,
+    wanted: &StoreName,
 ) -> Result<Vec<Box<str>>, SqliteError> {
     const NAMES: &str = "SELECT name FROM item WHERE project = ?1 AND kind = ?2 AND deleted = 0";
-    let mut names = Vec::new();
+    let mut names: Vec<Box<str>> = Vec::new();
     sql.each(NAMES, (project.id, kind.as_str()), |row| {
         names.push(row.get(0)?);
         Ok(())
     })?;
-    Ok(names)
+    let near = suggest::near(wanted.as_str(), names.iter().map(|name| &**name));
+    Ok(near.into_iter().map(Box::from).collect())
 }
 
 /// The items changed in a project since one of its revisions, each once; `None` if there are more

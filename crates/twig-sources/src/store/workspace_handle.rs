@@ -132,7 +132,7 @@ impl WorkspaceHandle {
     pub(super) fn cannot_write(&self, reason: &str) -> StoreError {
         self.file(format!(
             "The file of workspace '{}' cannot be written: {reason}; \
-             open it with --read-only, or make it and its folder writable",
+             make it and its folder writable",
             self.workspace
         ))
     }

@@ -49,7 +49,6 @@ pub fn why_not_own(root: &Path, data: Option<&Path>, survey: &LibrarySurvey) -> 
 
 /// Why what is in this folder may come from others.
 fn fetches(folder: &Path) -> Option<String> {
-    use std::io::Read;
     let name = folder.file_name().unwrap_or_default().display();
     let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
     if [".hg", ".svn"].into_iter().any(is_there) {
@@ -59,19 +58,45 @@ fn fetches(folder: &Path) -> Option<String> {
     }
     let git = folder.join(".git");
     let found = git.symlink_metadata().ok()?;
-    if !found.is_dir() {
+    if !found.is_dir() || git.join("commondir").symlink_metadata().is_ok() {
         return Some(format!("`{name}` is part of another git repository"));
     }
-    let mut config = Vec::new();
-    let file = std::fs::File::open(git.join("config")).ok()?;
-    let read = file.take(GIT_CONFIG).read_to_end(&mut config);
-    let config = String::from_utf8_lossy(&config);
-    let has = |line: &str| {
-        let line = line.trim_start().to_ascii_lowercase();
-        line.starts_with("[remote") || line.starts_with("[include")
-    };
-    (read.is_err() || config.lines().any(has)).then(|| {
+    let has_remote = ["config", "config.worktree"]
+        .iter()
+        .any(|file| may_name_remote(&git.join(file)));
+    // Where git kept remotes before it had a section for them, and still finds them.
+    let has_old_remote = ["remotes", "branches"].iter().any(|old| {
+        let entries = git.join(old).read_dir();
+        entries.is_ok_and(|mut entries| entries.next().is_some())
+    });
+    (has_remote || has_old_remote).then(|| {
         format!("`{name}` is a git repository with a remote, so others can change what it has")
+    })
+}
+
+/// True if a file of git's configuration names a remote, includes a file that could, or cannot be
+/// read.
+///
+/// A remote is a section, or a key of a branch; both have the word in their name, which git reads
+/// in upper and lower case and anywhere in a line. A value that has it is a mistake on the safe
+/// side.
+fn may_name_remote(path: &Path) -> bool {
+    use std::io::Read;
+    let file = match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => std::fs::File::open(path),
+        Ok(_) => return true,
+        Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
+    };
+    let mut config = Vec::new();
+    let read = file.and_then(|file| file.take(GIT_CONFIG + 1).read_to_end(&mut config));
+    if read.is_err() || config.len() as u64 > GIT_CONFIG {
+        return true;
+    }
+    let config = String::from_utf8_lossy(&config).to_ascii_lowercase();
+    let mut lines = config.lines().map(str::trim_start);
+    lines.any(|line| {
+        let is_comment = line.starts_with(['#', ';']);
+        !is_comment && (line.contains("remote") || line.contains("[include"))
     })
 }
 
@@ -110,4 +135,77 @@ fn shared_above(_found: &std::fs::Metadata) -> Option<&'static str> {
 #[cfg(not(unix))]
 pub(super) fn shared(_found: &std::fs::Metadata) -> Option<&'static str> {
     Some("may be changed by other users")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn why(config: &str) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("lib");
+        fs::create_dir_all(library.join(".git")).unwrap();
+        fs::write(library.join(".git/config"), config).unwrap();
+        fetches(&library)
+    }
+
+    #[test]
+    fn every_way_to_name_a_remote_is_found() {
+        for config in [
+            "[remote \"origin\"]\n\turl = https://example.org/x\n",
+            "[REMOTE \"a ] b\"]\nurl = x\n",
+            "[remote]\n\tpushDefault = origin\n",
+            "[remote.origin]\nurl = x\n",
+            "[core] bare = false\n[core] [remote \"x\"] url = y\n",
+            "[core][remote \"x\"]\n",
+            "\u{feff}[remote \"x\"]\nurl = y\n",
+            // A branch needs no section for the remote that it follows.
+            "[branch \"main\"]\n\tremote = https://example.org/x\n\tmerge = refs/heads/main\n",
+            "[branch \"main\"] pushRemote = y\n",
+            "[include]\n\tpath = ../elsewhere\n",
+            "[core] [includeIf \"gitdir:~/x/\"]\npath = y\n",
+            &format!("[core]\n{}", "# long\n".repeat(200_000)),
+        ] {
+            let why = why(config).unwrap_or_else(|| panic!("{config}"));
+            assert_eq!(
+                why,
+                "`lib` is a git repository with a remote, so others can change what it has"
+            );
+        }
+    }
+
+    #[test]
+    fn a_repository_of_ones_own_has_no_remote() {
+        let plain = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[user]\n\tname = A\n";
+        assert_eq!(why(plain), None);
+        assert_eq!(why(""), None);
+        assert_eq!(
+            why(&format!("{plain}# [remote \"x\"]\n  ; [include]\n")),
+            None
+        );
+        let described = "[branch \"main\"]\n\tdescription = mine\n";
+        assert_eq!(why(described), None);
+    }
+
+    #[test]
+    fn other_places_of_a_remote_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        // As `git init` makes it.
+        fs::create_dir_all(git.join("branches")).unwrap();
+        assert_eq!(fetches(folder.path()), None);
+        for file in ["branches/x", "remotes/x", "config.worktree", "commondir"] {
+            let path = git.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "[remote \"x\"]\nurl = y\n").unwrap();
+            assert!(fetches(folder.path()).is_some(), "{file}");
+            fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(fetches(folder.path()), None);
+        // What cannot be read may name one.
+        fs::create_dir(git.join("config")).unwrap();
+        assert!(fetches(folder.path()).is_some());
+    }
 }

@@ -33,7 +33,7 @@ fn a_manifest_that_changed_since_it_was_read_stays() {
         fs::write(&manifest, "# mine\n").unwrap();
         let plan = plan();
         fs::write(&manifest, other).unwrap();
-        let error = plan.write().unwrap_err();
+        let error = plan.write(&|| {}).unwrap_err();
         assert_eq!(error, ImportError::Changed);
         assert!(
             error
@@ -43,7 +43,7 @@ fn a_manifest_that_changed_since_it_was_read_stays() {
         assert_eq!(fs::read_to_string(&manifest).unwrap(), other);
         assert!(!root.join("prompts").exists());
     }
-    plan().write().unwrap();
+    plan().write(&|| {}).unwrap();
     let text = fs::read_to_string(&manifest).unwrap();
     assert!(text.starts_with("# MINE\n\n[prompts.one]"), "{text}");
 }

@@ -16,6 +16,7 @@ mod documents;
 mod editors;
 mod escapes;
 mod imports;
+mod index_fetch;
 mod log;
 mod mutate;
 mod places;

@@ -1,6 +1,7 @@
 //! What searches find, in which order, and how they show it.
 
 mod panics;
+mod sentences;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use twig_core::Limits;
-use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
+use twig_core::search::{Hit, MatchedWords, Query, SearchScope, SearchTarget};
 use twig_sources::{LiveCatalog, SearchIndex};
 use twig_testkit::{cpu_time, figure};
 
@@ -45,8 +46,20 @@ impl Shelf {
         self.index.search(&catalog, &self.live, &query).unwrap()
     }
 
+    /// What has all words.
     fn names(&mut self, text: &str) -> Vec<String> {
-        self.hits(text).iter().map(name).collect()
+        self.matched(text, MatchedWords::All)
+    }
+
+    /// What has some words.
+    fn some(&mut self, text: &str) -> Vec<String> {
+        self.matched(text, MatchedWords::Some)
+    }
+
+    fn matched(&mut self, text: &str, matched: MatchedWords) -> Vec<String> {
+        let hits = self.hits(text);
+        let hits = hits.iter().filter(|hit| hit.matched == matched);
+        hits.map(name).collect()
     }
 
     fn snippet(&mut self, text: &str) -> String {
@@ -63,12 +76,13 @@ fn query(text: &str, scope: SearchScope, limit: usize) -> Query {
         text: text.to_owned(),
         scope,
         limit,
+        enough: limit,
     }
 }
 
 fn name(hit: &Hit) -> String {
     match &hit.target {
-        SearchTarget::Prompt(name) => name.to_string(),
+        SearchTarget::Prompt(name) | SearchTarget::Skill(name) => name.to_string(),
         SearchTarget::Document { uri, .. } => uri.to_string(),
     }
 }

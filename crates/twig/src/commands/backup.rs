@@ -78,8 +78,19 @@ pub(super) fn back_up(
     let store = stores.workspaces.open(&name, access, &stores.limits)?;
     let projects = store.projects()?.len();
     let file = on_disk(&options.file);
+    if file.is_dir() {
+        let message = format!(
+            "{} is a folder, not a file to write",
+            stores.places.shown(&file)
+        );
+        let example = options.file.join(format!("{name}.db"));
+        let example = shell_word(&example.display().to_string());
+        return Err(CommandError::fixable(message).hint(format!(
+            "name a file in it, such as `twig workspace backup {example}`"
+        )));
+    }
+    let is_there = file.symlink_metadata().is_ok() && !options.force;
     let bytes = store.back_up(&file, options.force).map_err(|error| {
-        let is_there = file.exists() && !options.force;
         let hint = is_there.then_some("name another file, or replace it with --force");
         hint.into_iter()
             .fold(CommandError::from(error), CommandError::hint)

@@ -1,6 +1,7 @@
 //! `twig check`: reports problems, using the same code path as the server.
 
 mod formats;
+mod trial;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,7 +9,6 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use twig_core::Latest;
-use twig_core::check::check;
 use twig_core::{LibraryKind, Problem, Severity};
 
 use super::old_spelling::changed;
@@ -17,6 +17,7 @@ use crate::command_error::CommandError;
 use crate::places::on_disk;
 use crate::ui::Ui;
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     /// What to check instead of everything: libraries by path or name, or prompts as LIBRARY:NAME;
@@ -47,6 +48,10 @@ pub(crate) struct CheckArgs {
     /// Fail on warnings, too
     #[arg(long)]
     strict: bool,
+
+    /// List notes, too
+    #[arg(short, long)]
+    verbose: bool,
 
     /// How to print problems
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = CheckFormat::Text)]
@@ -113,8 +118,8 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     };
     let opened = OpenedCatalog::open(&sources.restricted_to(&options.names)?)?;
     let catalog = Latest::from(opened.live.snapshot());
-    let mut problems = opened.live.problems();
-    problems.extend(check(opened.world(&catalog)));
+    let mut problems = opened.problems(&catalog);
+    problems.extend(trial::failures(&opened, &catalog, &problems));
     let base = on_disk(Path::new("."));
     for problem in &mut problems {
         problem.path = beneath(&base, &problem.path);
@@ -137,7 +142,10 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
             }
         }
         CheckFormat::Text => {
-            for problem in &problems {
+            let shown = problems
+                .iter()
+                .filter(|it| options.verbose || is_problem(it));
+            for problem in shown {
                 ui.problem(problem)?;
                 ui.line("")?;
             }
@@ -152,7 +160,7 @@ pub(super) fn run(options: &CheckArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
             "checked {} in {}: {}",
             contents(prompts, documents),
             counted(libraries.len(), "library", "libraries"),
-            verdict(&problems)
+            verdict(&problems, options.verbose || format == CheckFormat::Github)
         ));
     }
     let fails = |problem: &Problem| match problem.severity {
@@ -174,23 +182,32 @@ fn beneath(folder: &Path, path: &str) -> Box<str> {
     relative.unwrap_or(path).into()
 }
 
-fn verdict(problems: &[Problem]) -> String {
-    if problems.is_empty() {
-        return "no problems".to_owned();
-    }
+/// True for what its author should act on: a note is only worth knowing.
+pub(super) fn is_problem(found: &Problem) -> bool {
+    found.severity != Severity::Note
+}
+
+fn verdict(problems: &[Problem], has_notes: bool) -> String {
+    let count = |severity| {
+        let found = problems.iter().filter(|it| it.severity == severity);
+        found.count()
+    };
     let words = [
-        (Severity::Error, "error", "errors"),
-        (Severity::Warning, "warning", "warnings"),
-        (Severity::Note, "note", "notes"),
+        (count(Severity::Error), "error", "errors"),
+        (count(Severity::Warning), "warning", "warnings"),
     ];
-    let parts = words.iter().filter_map(|(severity, one, many)| {
-        let count = problems
-            .iter()
-            .filter(|problem| problem.severity == *severity)
-            .count();
-        (count > 0).then(|| counted(count, one, many))
-    });
-    parts.collect::<Vec<_>>().join(", ")
+    let found = words.iter().filter(|(count, ..)| *count > 0);
+    let found = found.map(|(count, one, many)| counted(*count, one, many));
+    let mut parts: Vec<String> = found.collect();
+    if parts.is_empty() {
+        parts.push("no problems".to_owned());
+    }
+    let notes = count(Severity::Note);
+    if notes > 0 {
+        let listed = if has_notes { "" } else { " (-v lists them)" };
+        parts.push(format!("{}{listed}", counted(notes, "note", "notes")));
+    }
+    parts.join(", ")
 }
 
 /// What a library holds: `2 prompts`, or `2 prompts and 1 document`.

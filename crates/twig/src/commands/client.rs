@@ -26,6 +26,8 @@ pub(super) struct ProbeClient {
     /// The beginning of standard error, once it is closed.
     complaint: Receiver<String>,
     next_id: u64,
+    /// The name that it gives itself.
+    name: &'static str,
     /// How long to wait for a server that sends nothing.
     patience: Duration,
 }
@@ -84,8 +86,15 @@ impl ProbeClient {
             messages,
             complaint,
             next_id: 1,
+            name: "twig",
             patience,
         })
+    }
+
+    /// The same under the name of another client.
+    pub(super) fn called(mut self, name: &'static str) -> Self {
+        self.name = name;
+        self
     }
 
     /// Sends a request and waits for its result; for a subscription, for the acknowledgement.
@@ -95,7 +104,7 @@ impl ProbeClient {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {},
-            "io.modelcontextprotocol/clientInfo": {"name": "twig", "version": env!("CARGO_PKG_VERSION")},
+            "io.modelcontextprotocol/clientInfo": {"name": self.name, "version": env!("CARGO_PKG_VERSION")},
         });
         let request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
         let sent = self

@@ -68,8 +68,8 @@ pub(super) fn run(
         .workspaces
         .open(&name, Access::Write, &stores.limits)?;
     let place = match &project {
-        Some(project) => format!("project '{project}'"),
-        None => format!("workspace '{name}'"),
+        Some(project) => format!("project `{project}`"),
+        None => format!("workspace `{name}`"),
     };
     let mut dropped = OldVersions::default();
     if let Some(keep) = options.keep {
@@ -158,7 +158,7 @@ pub(super) fn erase(
 fn warn_of_log(workspace: &StoreName, files: Reclaimed, ui: &mut Ui) {
     if files.is_log_held {
         ui.say(format!(
-            "warning: another program reads an older state of workspace '{workspace}', which stays in its log \
+            "warning: another program reads an older state of workspace `{workspace}`, which stays in its log \
              until that is over\nhint: run `twig workspace compact {workspace}` later"
         ));
     }

@@ -11,10 +11,11 @@ use twig_clients::clients::{self, CLIENTS, CONNECTED};
 use twig_clients::import::ImportFormat;
 use twig_core::store::{ItemKind, Store as _};
 use twig_core::{LibraryKind, PromptRef};
-use twig_sources::Access;
+use twig_sources::{Access, PlaceOrigin};
 
 use self::name_cache::NameRow;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_kind};
+use super::packages::scope::PackageScope;
 use super::store::{ProjectArgs, ProjectTarget, Stores};
 use super::{Cli, help, list};
 use crate::command_error::CommandError;
@@ -89,6 +90,12 @@ pub(super) fn run(options: &CompleteArgs, ui: &mut Ui) -> Result<ExitCode, Comma
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Remembers the names of all prompts, so that the first press of the Tab key is fast, too.
+pub(super) fn remember_names() {
+    let root = Cli::command();
+    TypedLine::read(&root, &[]).names();
 }
 
 /// Shells read lines, and people read letters.
@@ -267,6 +274,27 @@ impl<'c> TypedLine<'c> {
             ("prompt", _, "name" | "names") => self.stored(ItemKind::Prompt),
             ("resource", _, "name" | "names") => self.stored(ItemKind::Resource),
             ("new", Some("prompt"), "name") => self.libraries(":"),
+            ("library", Some("remove"), "library") => self.added_libraries(),
+            ("remove", None, "library") => {
+                let mut found = packages();
+                found.extend(self.added_libraries());
+                found.sort();
+                found.dedup_by(|one, two| one.text == two.text);
+                found
+            }
+            ("why", None, "name") => {
+                let mut found = packages();
+                found.extend(self.prompts(current));
+                found
+            }
+            ("vendor", None, "names") => {
+                let mut found = packages();
+                if self.positionals.is_empty() {
+                    found.extend(paths::suggest("", current));
+                }
+                found
+            }
+            ("update" | "outdated" | "diff" | "verify", None, "name" | "names") => packages(),
             ("library", _, "library" | "libraries" | "named") | (_, _, "into") => {
                 self.libraries("")
             }
@@ -276,7 +304,7 @@ impl<'c> TypedLine<'c> {
                 found.extend(paths::suggest("", current));
                 found
             }
-            ("connect" | "doctor", _, "client" | "clients") => connected_clients(),
+            ("connect" | "doctor" | "budget", _, "client" | "clients") => connected_clients(),
             ("export", _, "to") => {
                 let clients = CLIENTS.iter();
                 let clients = clients.filter(|client| client.export_format().is_some());
@@ -435,6 +463,22 @@ impl<'c> TypedLine<'c> {
             .collect()
     }
 
+    /// The libraries that were added to the configuration.
+    fn added_libraries(&self) -> Vec<Suggestion> {
+        let Some(opened) = self.open() else {
+            return Vec::new();
+        };
+        let found = opened.live.found();
+        let added = found.iter();
+        let added = added.filter(|place| place.origin == PlaceOrigin::Configuration);
+        added
+            .flat_map(|place| {
+                let libraries = place.libraries.iter();
+                libraries.map(|library| Suggestion::new(library.name.as_str(), &place.shown))
+            })
+            .collect()
+    }
+
     fn projects(&self) -> Vec<Suggestion> {
         let place = ProjectArgs::new(self.option("workspace"), None).place;
         let stores = Stores::new().ok();
@@ -472,6 +516,20 @@ fn commands_below(command: &Command) -> Vec<Suggestion> {
         Suggestion::new(command.get_name(), about.unwrap_or_default())
     };
     shown.map(suggestion).collect()
+}
+
+/// The packages of the user and of the repository, with their sources.
+fn packages() -> Vec<Suggestion> {
+    let places = Places::from_environment();
+    let scopes = PackageScope::all(&places).unwrap_or_default();
+    let wanted = scopes
+        .iter()
+        .flat_map(|scope| scope.wanted(&places).unwrap_or_default());
+    let mut found: Vec<Suggestion> = wanted
+        .map(|it| Suggestion::new(it.wanted.name.as_str(), it.wanted.source.to_string()))
+        .collect();
+    found.sort();
+    found
 }
 
 fn workspaces() -> Vec<Suggestion> {

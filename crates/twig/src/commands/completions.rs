@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use super::complete;
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::places::{self, Places};
 use crate::ui::Ui;
@@ -109,6 +110,7 @@ pub(super) fn run(options: &CompletionsArgs, ui: &mut Ui) -> Result<ExitCode, Co
         let why = reason(&error);
         CommandError::fixable(format!("{shown} could not be written: {why}"))
     })?;
+    complete::remember_names();
     ui.line(file.display().to_string())?;
     ui.say(format!("hint: {}", shell.next_step(&shown)));
     Ok(ExitCode::SUCCESS)

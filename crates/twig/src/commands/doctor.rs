@@ -8,12 +8,14 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 use twig_core::Latest;
-use twig_core::check::check;
 use twig_core::{Catalog, Library, Problem, Severity};
-use twig_sources::{FoundState, SearchedPlace, SqliteStore, Trust};
+use twig_packages::LockedLibrary;
+use twig_sources::{FoundState, PackageStore, SearchedPlace, SqliteStore, Trust};
 
-use super::check::{ProblemRow, contents, counted};
+use super::check::{ProblemRow, contents, counted, is_problem};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
+use super::packages::scope::PackageScope;
+use super::packages::version_of;
 use super::store::Stores;
 use super::workspace;
 use crate::command_error::CommandError;
@@ -26,6 +28,10 @@ use twig_core::problem::shell_word;
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     sources: SourceArgs,
+
+    /// List notes, too
+    #[arg(short, long)]
+    verbose: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -50,6 +56,18 @@ struct DoctorReport<'r> {
     /// The clients that have Twig, and whether they reach it.
     clients: Vec<clients::ServerRow>,
     problems: Vec<ProblemRow<'r>>,
+    packages: Vec<PackageState>,
+}
+
+/// A package that a configuration asks for.
+#[derive(Debug, Serialize)]
+struct PackageState {
+    name: String,
+    source: String,
+    /// Absent if the lock has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    installed: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -92,8 +110,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let opened = OpenedCatalog::with(places, config, &options.sources)?;
     let catalog = Latest::from(opened.live.snapshot());
     let found = opened.live.found();
-    let mut problems = opened.live.problems();
-    problems.extend(check(opened.world(&catalog)));
+    let problems = opened.problems(&catalog);
     let report = DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
         binary: std::env::current_exe()?.display().to_string(),
@@ -118,8 +135,9 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             .collect(),
         own: own(&opened.places),
         workspaces: workspaces(&opened)?,
-        clients: clients::rows(&opened.places, &ClientPlaces::from_environment()),
+        clients: clients::rows(&opened.places, &ClientPlaces::from_environment(), &catalog),
         problems: problems.iter().map(ProblemRow::from).collect(),
+        packages: packages(&opened.places),
     };
     let errors = problems
         .iter()
@@ -128,7 +146,7 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
     if options.json {
         ui.json(&report)?;
     } else {
-        print(&opened, &report, &problems, ui)?;
+        print(&opened, &report, &problems, options.verbose, ui)?;
     }
     let is_broken = report.workspaces.iter().any(|it| it.problem.is_some())
         || report.clients.iter().any(clients::ServerRow::is_broken);
@@ -158,6 +176,48 @@ fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::WorkspaceRow>, Co
     workspace::rows(&stores, SqliteStore::check_pages)
 }
 
+/// The packages of the user and of the repository. What cannot be read is a problem already.
+fn packages(places: &Places) -> Vec<PackageState> {
+    let store = places.packages.as_deref().map(PackageStore::new);
+    let mut states = Vec::new();
+    for scope in PackageScope::all(places).unwrap_or_default() {
+        let lock = scope.read_lock(places).unwrap_or_default();
+        for package in scope.wanted(places).unwrap_or_default() {
+            let wanted = package.wanted;
+            let locked = lock.library(&wanted.name).filter(|it| wanted.is_of(it));
+            let is_here = |it: &LockedLibrary| store.as_ref().is_some_and(|at| at.has(it.tree));
+            states.push(PackageState {
+                name: wanted.name.to_string(),
+                source: wanted.source.to_string(),
+                version: locked.map(version_of),
+                installed: locked.is_some_and(is_here),
+            });
+        }
+    }
+    states
+}
+
+fn print_packages(packages: &[PackageState], ui: &mut Ui) -> Result<(), CommandError> {
+    if packages.is_empty() {
+        return Ok(());
+    }
+    let count = counted(packages.len(), "package", "packages");
+    let missing: Vec<&str> = packages
+        .iter()
+        .filter(|it| !it.installed)
+        .map(|it| it.name.as_str())
+        .collect();
+    ui.line("\npackages")?;
+    ui.line(match &*missing {
+        [] => format!("  {count}, all installed"),
+        missing => format!(
+            "  {count}, not installed: {} (run `twig install`)",
+            missing.join(", ")
+        ),
+    })?;
+    Ok(())
+}
+
 fn place_row(found: &SearchedPlace) -> PlaceRow<'_> {
     PlaceRow {
         path: found.path.display().to_string(),
@@ -184,7 +244,7 @@ impl ProjectRow<'_> {
             self.name.to_owned(),
             counted(self.prompts, "prompt", "prompts"),
             counted(self.resources, "resource", "resources"),
-            format!("in workspace '{}'", self.workspace),
+            format!("in workspace `{}`", self.workspace),
         ]
     }
 }
@@ -215,6 +275,7 @@ fn print(
     opened: &OpenedCatalog,
     report: &DoctorReport<'_>,
     problems: &[Problem],
+    lists_notes: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let shown = |path: &str| opened.places.shown(std::path::Path::new(path));
@@ -263,6 +324,7 @@ fn print(
             .collect();
         ui.facts("  ", &rows)?;
     }
+    print_packages(&report.packages, ui)?;
     if report.libraries.is_empty() {
         ui.line("\nno libraries yet: make one with `twig new library NAME`")?;
     }
@@ -281,7 +343,9 @@ fn print(
             .collect();
         ui.facts("  ", &rows)?;
     }
-    print_problems(report, problems, ui)?;
+    let (problems, remarks): (Vec<&Problem>, _) = problems.iter().partition(|it| is_problem(it));
+    print_problems(report, &problems, ui)?;
+    print_notes(&remarks, lists_notes, ui)?;
     let mut args = vec!["serve".to_owned()];
     for name in &opened.sources.only {
         args.extend(["--only".to_owned(), name.clone()]);
@@ -319,7 +383,7 @@ fn print(
 /// Problems between clients and Twig, and with libraries.
 fn print_problems(
     report: &DoctorReport<'_>,
-    problems: &[Problem],
+    problems: &[&Problem],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if !report.clients.is_empty() {
@@ -350,6 +414,22 @@ fn print_problems(
     }
     for problem in problems {
         ui.line(format!("  {problem}"))?;
+    }
+    Ok(())
+}
+
+/// What is worth knowing: how much there is, or all of it.
+fn print_notes(remarks: &[&Problem], are_listed: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    if remarks.is_empty() {
+        return Ok(());
+    }
+    ui.line("\nnotes")?;
+    if !are_listed {
+        ui.line(format!("  {} (-v lists them)", remarks.len()))?;
+        return Ok(());
+    }
+    for remark in remarks {
+        ui.line(format!("  {remark}"))?;
     }
     Ok(())
 }

@@ -82,7 +82,7 @@ pub(super) fn show(
         let shown = if is_stored {
             format!("`{uri}` of {}", library.shown_root)
         } else {
-            format!("{}/{}", library.shown_root, document.place())
+            library.shown_path_of(document.place())
         };
         CommandError::fixable(format!("{shown} {error}"))
     })?;
@@ -104,11 +104,8 @@ pub(super) fn show(
                 let (name, flags) = (&document.name, project_flags(&catalog));
                 format!("hint: `twig resource show {name}{flags} > FILE` writes it to a file")
             } else {
-                format!(
-                    "hint: the file is {}/{}",
-                    library.shown_root,
-                    document.place()
-                )
+                let file = library.shown_path_of(document.place());
+                format!("hint: the file is {file}")
             });
         }
     }

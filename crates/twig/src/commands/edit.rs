@@ -4,9 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_core::check::check;
+use serde::Serialize;
 use twig_core::{Latest, Problem, Severity};
 
+use super::check::{ProblemRow, is_problem};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::{editor, path, question};
 use crate::command_error::CommandError;
@@ -19,6 +20,18 @@ pub(crate) struct EditArgs {
 
     #[command(flatten)]
     sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An edited file, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct EditReport<'r> {
+    path: String,
+    /// Its errors and warnings, as `twig check` prints them.
+    problems: Vec<ProblemRow<'r>>,
 }
 
 pub(super) fn run(options: &EditArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -29,6 +42,13 @@ pub(super) fn run(options: &EditArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     loop {
         editor::edit(&file)?;
         let problems = problems_in(&options.sources, &file)?;
+        if options.json {
+            let path = file.display().to_string();
+            let has_error = problems.iter().any(|it| it.severity == Severity::Error);
+            let problems = problems.iter().map(ProblemRow::from).collect();
+            ui.json(&EditReport { path, problems })?;
+            return Ok(ExitCode::from(u8::from(has_error)));
+        }
         for problem in &problems {
             ui.problem(problem)?;
             ui.line("")?;
@@ -49,10 +69,9 @@ pub(super) fn run(options: &EditArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
 fn problems_in(sources: &SourceArgs, file: &Path) -> Result<Vec<Problem>, CommandError> {
     let opened = OpenedCatalog::open(sources)?;
     let catalog = Latest::from(opened.live.snapshot());
-    let mut problems = opened.live.problems();
-    problems.extend(check(opened.world(&catalog)));
+    let mut problems = opened.problems(&catalog);
     let is_here = |problem: &Problem| Path::new(&*problem.path) == file;
-    problems.retain(|problem| is_here(problem) && problem.severity != Severity::Note);
+    problems.retain(|problem| is_here(problem) && is_problem(problem));
     Ok(problems)
 }
 

@@ -25,6 +25,31 @@ const EXAMPLES: &[ExampleRow] = &[
     ),
     ("demo", &["twig demo"]),
     (
+        "add",
+        &[
+            "twig add obra/superpowers",
+            "twig add anthropics/skills --only 'pdf,docx' --as office",
+            "twig add https://git.example.com/team/prompts.git#v2 --yes",
+            "twig add ../prompts",
+        ],
+    ),
+    ("install", &["twig install", "twig install --frozen"]),
+    ("outdated", &["twig outdated"]),
+    (
+        "update",
+        &["twig update --plan", "twig update", "twig update --undo"],
+    ),
+    (
+        "diff",
+        &[
+            "twig diff superpowers",
+            "twig diff superpowers v5.1.0..v5.2.0",
+        ],
+    ),
+    ("why", &["twig why superpowers:debugging"]),
+    ("remove", &["twig remove superpowers"]),
+    ("gc", &["twig gc --dry-run", "twig gc"]),
+    (
         "list",
         &[
             "twig list",
@@ -51,10 +76,39 @@ const EXAMPLES: &[ExampleRow] = &[
     ),
     (
         "search",
-        &["twig search commit message", "twig search review --json"],
+        &[
+            "twig search commit message",
+            "twig search how do I write release notes",
+            "twig search review --json",
+        ],
+    ),
+    (
+        "bench",
+        &["twig bench search --evals ./skills --library ./skills"],
+    ),
+    (
+        "bench search",
+        &[
+            "twig bench search --evals ./skills --library ./skills",
+            "twig bench search --evals ./skills --misses",
+        ],
     ),
     ("check", &["twig check", "twig check ./prompts"]),
-    ("init", &["twig init", "twig init ~/work/shop"]),
+    (
+        "init",
+        &[
+            "twig init",
+            "twig init ~/work/shop",
+            "twig init --format definitions",
+        ],
+    ),
+    (
+        "schema",
+        &[
+            "twig schema > twig.schema.json",
+            "twig schema config > ~/.config/twig/config.schema.json",
+        ],
+    ),
     (
         "new",
         &[
@@ -99,14 +153,26 @@ const EXAMPLES: &[ExampleRow] = &[
     (
         "import",
         &[
-            "twig import ~/fabric/patterns",
             "twig import prompts.csv --dry-run",
+            "twig import ~/src/app/prompts --into team",
+        ],
+    ),
+    (
+        "verify",
+        &[
+            "twig verify",
+            "twig verify --trust-key nvidia.pem --for 'NVIDIA/*'",
         ],
     ),
     (
         "library",
         &["twig library list", "twig library add ~/.claude/commands"],
     ),
+    (
+        "vendor",
+        &["twig vendor", "twig vendor third_party/prompts superpowers"],
+    ),
+    ("inventory", &["twig inventory", "twig inventory --json"]),
     (
         "library list",
         &["twig library list", "twig library list --json"],
@@ -150,6 +216,13 @@ const EXAMPLES: &[ExampleRow] = &[
     (
         "project list",
         &["twig project list", "twig project list --json"],
+    ),
+    (
+        "project show",
+        &[
+            "twig project show garden",
+            "twig project show garden --json",
+        ],
     ),
     ("project create", &["twig project create garden"]),
     ("project rename", &["twig project rename garden park"]),
@@ -215,8 +288,8 @@ const EXAMPLES: &[ExampleRow] = &[
         "export",
         &[
             "twig export --to claude",
-            "twig export --to skills --user 'review:*'",
-            "twig export --to gemini --check",
+            "twig export --to skills --scope user 'review:*'",
+            "twig export --check",
         ],
     ),
     (
@@ -224,8 +297,13 @@ const EXAMPLES: &[ExampleRow] = &[
         &[
             "twig connect",
             "twig connect codex",
+            "twig connect --all",
             "twig connect cursor --remove",
         ],
+    ),
+    (
+        "budget",
+        &["twig budget", "twig budget --client claude-code"],
     ),
     ("doctor", &["twig doctor", "twig doctor --json"]),
     (
@@ -240,7 +318,9 @@ const EXAMPLES: &[ExampleRow] = &[
 ];
 
 /// A command line whose help has examples.
-pub(crate) fn with_examples(command: Command) -> Command {
+pub(crate) fn with_examples(mut command: Command) -> Command {
+    // The flags of a command are defined when it is parsed, or here.
+    command.build();
     add(command, "")
 }
 

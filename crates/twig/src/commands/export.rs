@@ -2,29 +2,32 @@
 
 mod pick;
 mod report;
+mod repository;
 mod target;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use twig_clients::clients::{CLIENTS, ExportFormat, KnownClient, client};
-use twig_clients::export::{FileNames, plan};
+use twig_clients::clients::{ExportFormat, KnownClient, exported_client, exported_clients};
+use twig_clients::export::{FileNames, ShellTranslation, plan};
 use twig_core::Latest;
 use twig_core::LibraryKind;
-use twig_core::suggest::did_you_mean;
-use twig_sources::{ExportMode, export_prompts};
+use twig_sources::{EarlierExports, ExportMode, export_prompts};
 
-use self::pick::Picked;
+use self::pick::{Picked, current_names};
 use self::report::ExportReport;
+use self::repository::Repository;
 use self::target::ExportDestination;
 use super::list::nothing;
 use super::old_spelling::{changed, renamed};
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_folder, parse_kind, parse_only};
 use super::scope::ScopeArgs;
 use crate::command_error::CommandError;
+use crate::config;
 use crate::connect::ConfigScope;
 use crate::jobs::{JobSettings, Jobs};
+use crate::places::Places;
 use crate::ui::Ui;
 use twig_core::problem::shell_word;
 
@@ -34,13 +37,13 @@ use twig_core::problem::shell_word;
     reason = "each of them is a flag of its own"
 )]
 pub(crate) struct ExportArgs {
-    /// Prompts to write, with `*` for any characters, such as `review:*`; all served prompts by
-    /// default
+    /// Prompts to write, with `*` for any characters, such as `review:*`; by default what `[export]`
+    /// in `.twig/config.toml` names, or else the prompts of all libraries
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
     #[arg(long, value_name = "CLIENT", value_parser = parse_client, help = to_help())]
-    to: ExportClient,
+    to: Option<ExportClient>,
 
     #[command(flatten)]
     scope: ScopeArgs,
@@ -52,7 +55,8 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     from: ExportSourceArgs,
 
-    /// Write nothing; exit with 1 if files differ from what would be written
+    /// Write nothing; exit with 1 if files differ from what would be written. In a project, only
+    /// its own prompts count, and those that --library and -p add
     #[arg(long, conflicts_with_all = ["dry_run", "force", "prune"])]
     check: bool,
 
@@ -64,17 +68,22 @@ pub(crate) struct ExportArgs {
     #[arg(short, long)]
     force: bool,
 
-    /// Remove files that were exported from prompts that no longer exist
+    /// Remove files that were exported from prompts that are no longer exported
     #[arg(long)]
     prune: bool,
+
+    /// Translate the commands and files that a prompt's own client puts in, such as !`git status`,
+    /// so that this client runs and reads them; files for the same client always keep them
+    #[arg(long)]
+    keep_shell: bool,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Where prompts come from: as in other commands, but `--project` named the folder for the files in
-/// earlier versions.
+// Where prompts come from: as in other commands, but `--project` named the folder for the files in
+// earlier versions.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExportSourceArgs {
     /// Write only these: libraries and projects by name, or prompts as LIBRARY:NAME; `*` stands for
@@ -153,57 +162,136 @@ impl ExportClient {
     }
 }
 
-/// The names of the clients for which files can be written.
-fn exported() -> Vec<&'static str> {
-    let clients = CLIENTS.iter();
-    let clients = clients.filter(|client| client.export_format().is_some());
-    clients.map(|client| client.id).collect()
-}
-
 /// The help of `--to`.
 fn to_help() -> String {
-    let names = exported();
+    let names: Vec<&str> = exported_clients().map(|client| client.id).collect();
     let (last, others) = names.split_last().unwrap_or((&"", &[]));
-    format!("Whose files to write: {} or {last}", others.join(", "))
+    format!(
+        "Whose files to write: {} or {last}; by default those in `.twig/config.toml`",
+        others.join(", ")
+    )
 }
 
 fn parse_client(text: &str) -> Result<ExportClient, String> {
-    let Some(client) = client(text) else {
-        let names = exported();
-        let near = did_you_mean(text, names.iter().copied());
-        return Err(near.unwrap_or_else(|| format!("known clients: {}", names.join(", "))));
-    };
-    let Some(format) = client.export_format() else {
-        let how = match client.servers {
-            Some(_) => format!("; `twig connect {}` gives it your prompts", client.id),
-            None => String::new(),
-        };
-        return Err(format!("Twig writes no files for {}{how}", client.title));
-    };
+    let (client, format) = exported_client(text)?;
     Ok(ExportClient { client, format })
 }
 
 pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let opened = OpenedCatalog::open(&options.from.sources(ui)?)?;
-    let catalog = Latest::from(opened.live.snapshot());
+    let sources = options.from.sources(ui)?;
     let scope = options.scope.get(ConfigScope::Project, ui);
-    let target = ExportDestination::find(options, scope, &opened.places)?;
-    let picked = Picked::of(&opened, &catalog, &options.names)?;
+    let mut places = Places::from_environment();
+    let mut config = config::load(&places)?;
+    let repository = match scope {
+        ConfigScope::Project => Repository::around(&places, &config.limits)?,
+        ConfigScope::User => Repository::default(),
+    };
+    // What a repository exports is the same for everyone who works in it.
+    let is_shared = scope == ConfigScope::Project && (options.check || repository.exports());
+    if is_shared {
+        repository.keep_only(&mut places, &mut config);
+    }
+    let targets = targets(options, scope, &repository, &places)?;
+    let seen = is_shared.then(|| repository.what_is_seen(&places));
+    let with_seen = |error: CommandError| seen.iter().fold(error, CommandError::hint);
+    let opened = OpenedCatalog::with(places, config, &sources);
+    let opened = opened.map_err(|error| {
+        if sources.only.is_empty() {
+            error
+        } else {
+            with_seen(error)
+        }
+    })?;
+    let catalog = Latest::from(opened.live.snapshot());
+    let is_picked = !options.names.is_empty() || !sources.only.is_empty();
+    let picked = if is_picked {
+        Picked::by_name(&opened, &catalog, &options.names)
+    } else {
+        Picked::by_settings(&catalog, &repository, &opened.places)
+    };
+    let picked = picked.map_err(with_seen)?;
     if catalog.is_empty() {
-        ui.say(nothing(&opened));
+        ui.say(match &seen {
+            Some(seen) => format!("nothing to export: {seen}"),
+            None => nothing(&opened),
+        });
     }
-    if let Some(said) = options.to.detour() {
-        ui.say(format!("note: {said}"));
+    let mut reports = Vec::new();
+    let mut code = ExitCode::SUCCESS;
+    for (client, target) in &targets {
+        if let Some(said) = client.detour() {
+            ui.say(format!("note: {said}"));
+        }
+        let report = export(
+            options,
+            &opened,
+            &catalog,
+            &picked,
+            client.format,
+            target,
+            ui,
+        )?;
+        let is_done = !report.has_failed() && !report.lacks(|name| picked.is_named(name));
+        if options.check && report.has_drifted() || !is_done {
+            code = ExitCode::FAILURE;
+        }
+        reports.push(report);
     }
-    let format = options.to.format;
-    let world = opened.world(&catalog);
-    let progress = ui.progress("rendering prompts");
+    report::print(&reports, options, &opened.places, ui)?;
+    Ok(code)
+}
+
+/// The clients and where their files go.
+fn targets(
+    options: &ExportArgs,
+    scope: ConfigScope,
+    repository: &Repository,
+    places: &Places,
+) -> Result<Vec<(ExportClient, ExportDestination)>, CommandError> {
+    let mut targets: Vec<(ExportClient, ExportDestination)> = Vec::new();
+    let clients = match options.to {
+        Some(client) => vec![client],
+        None => repository.clients(scope, places)?,
+    };
+    for client in clients {
+        let own = || repository.folder_for(client.format);
+        let folder = options.folder.clone().or_else(own);
+        let base = repository.base();
+        let target =
+            ExportDestination::find(client.format, folder.as_deref(), scope, base, places)?;
+        let is_same = |(other, known): &(ExportClient, ExportDestination)| {
+            other.format == client.format && known.path() == target.path()
+        };
+        if !targets.iter().any(is_same) {
+            targets.push((client, target));
+        }
+    }
+    Ok(targets)
+}
+
+/// Writes the files of one client.
+fn export<'t>(
+    options: &ExportArgs,
+    opened: &OpenedCatalog,
+    catalog: &Latest<'_>,
+    picked: &Picked<'_>,
+    format: ExportFormat,
+    target: &'t ExportDestination,
+    ui: &mut Ui,
+) -> Result<ExportReport<'t>, CommandError> {
+    let world = opened.world(catalog);
+    let progress = ui.counted_progress("exporting", picked.prompts.len());
     let names = FileNames::new(world, format, picked.prompts.iter().copied());
     let jobs = Jobs::new(JobSettings::default());
     let prompts = picked.prompts.iter().copied();
-    let plan = plan(world, format, &names, prompts, &mut |job| {
-        jobs.render(job.clone())
-    });
+    let prompts = prompts.inspect(|_| progress.step());
+    let translation = if options.keep_shell {
+        ShellTranslation::On
+    } else {
+        ShellTranslation::Off
+    };
+    let mut compute = |job: &_| jobs.render(Clone::clone(job));
+    let plan = plan(world, format, translation, &names, prompts, &mut compute);
     let mode = ExportMode {
         is_dry: options.check || options.dry_run,
         force: options.force,
@@ -214,19 +302,18 @@ pub(super) fn run(options: &ExportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let (filter, separator) = (catalog.filter(), &opened.config.separator);
     let is_meant = |name: &str| picked.is_meant(name) && filter.has_name(name, separator);
-    let files = export_prompts(target.get(format), &plan, &is_meant, &opened.live, mode);
+    let earlier = EarlierExports {
+        is_meant: &is_meant,
+        current: &current_names(catalog),
+    };
+    let files = export_prompts(target.get(format), &plan, earlier, &opened.live, mode);
     drop(progress);
     let files = files.map_err(|error| target.trouble(&opened.places, &error))?;
-    let report = ExportReport {
+    Ok(ExportReport {
         client: format,
-        target: &target,
+        target,
         mode,
-        files: &files,
-        left: &plan.left,
-    };
-    report.print(options, &opened.places, ui)?;
-    if options.check && report.has_drifted() || files.iter().any(|file| file.is_failed) {
-        return Ok(ExitCode::FAILURE);
-    }
-    Ok(ExitCode::SUCCESS)
+        files,
+        left: plan.left,
+    })
 }

@@ -26,6 +26,7 @@ const PAGES: &[(&str, &str)] = &[
     ("import", include_str!("../../../../docs/import.md")),
     ("json", include_str!("../../../../docs/json.md")),
     ("library", include_str!("../../../../docs/library.md")),
+    ("packages", include_str!("../../../../docs/packages.md")),
     ("problems", include_str!("../../../../docs/problems.md")),
     ("projects", include_str!("../../../../docs/projects.md")),
     ("security", include_str!("../../../../docs/security.md")),
@@ -83,7 +84,6 @@ fn overview() -> String {
 
 fn command_help(words: &[String]) -> Result<String, CommandError> {
     let mut found = examples::with_examples(Cli::command());
-    found.build();
     for word in words {
         let inner = found.find_subcommand(word);
         let Some(inner) = inner.filter(|inner| !inner.is_hide_set()) else {

@@ -20,6 +20,7 @@ use super::connect::is_same;
 use super::new::taken;
 use super::old_spelling::changed;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_known};
+use super::path::refuse_package;
 use super::store::{ProjectArgs, ProjectTarget, Stores};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
@@ -117,11 +118,12 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     }
     let prompts = items.iter().filter_map(|item| item.prompt.as_ref().ok());
     let prompts: Vec<&ImportedPrompt> = prompts.collect();
-    let progress = ui.progress("importing prompts");
+    let progress = ui.counted_progress("importing", prompts.len());
+    let step = || progress.step();
     let (goal, fates) = if options.project.is_some() {
-        into_project(options, &places, &limits, &prompts)?
+        into_project(options, &places, &limits, &prompts, &step)?
     } else {
-        into_library(options, &places, &limits, &path, &prompts)?
+        into_library(options, &places, &limits, (&path, &prompts), &step)?
     };
     drop(progress);
     let report = ImportReport::new(goal, options.dry_run, &items, fates, others);
@@ -170,8 +172,8 @@ fn into_library(
     options: &ImportArgs,
     places: &Places,
     limits: &Limits,
-    path: &Path,
-    prompts: &[&ImportedPrompt],
+    (path, prompts): (&Path, &[&ImportedPrompt]),
+    step: &dyn Fn(),
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
     let (name, root) = library_root(options, places, path)?;
     let from = path.file_name().unwrap_or_default().to_string_lossy();
@@ -184,7 +186,7 @@ fn into_library(
     };
     let plan = plan.map_err(|error| trouble(places, &root, &error))?;
     if !options.dry_run {
-        plan.write()
+        plan.write(step)
             .map_err(|error| trouble(places, &root, &error))?;
     }
     let goal = Goal::Library {
@@ -217,6 +219,7 @@ fn served_elsewhere(places: &Places, name: &str) -> Result<Option<PathBuf>, Comm
     let Some(library) = found.filter(|it| !is_at_home(Path::new(&*it.root))) else {
         return Ok(None);
     };
+    refuse_package(library, name)?;
     if library.kind != LibraryKind::Twig {
         let (shown, kind) = (&library.shown_root, library.kind.as_str());
         let message = format!("library `{name}` takes no imports: {shown} is of kind `{kind}`");
@@ -282,6 +285,7 @@ fn into_project(
     places: &Places,
     limits: &Limits,
     prompts: &[&ImportedPrompt],
+    step: &dyn Fn(),
 ) -> Result<(Goal, Vec<Fate>), CommandError> {
     let place = ProjectArgs::new(options.workspace.as_deref(), options.project.as_deref());
     let access = if options.dry_run {
@@ -294,7 +298,7 @@ fn into_project(
     let project = target.read()?;
     let mut plan = plan_project(&project, &target.project, prompts, &Author::Person, limits);
     if !options.dry_run {
-        plan.write(&target.store);
+        plan.write(&target.store, step);
     }
     let goal = Goal::Project {
         name: target.project.to_string(),

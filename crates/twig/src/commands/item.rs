@@ -350,7 +350,7 @@ fn delete(kind: ItemKind, options: &ItemDeleteArgs, ui: &mut Ui) -> Result<ExitC
                 number => format!("{number} versions"),
             }
         );
-        if !ask_to_delete(&format!("{noun} '{name}'"), &losing, ui)? {
+        if !ask_to_delete(&format!("{noun} `{name}`"), &losing, ui)? {
             return Ok(ExitCode::FAILURE);
         }
         // Delete the version that the user confirmed, not one written meanwhile.

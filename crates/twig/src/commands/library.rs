@@ -10,14 +10,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use twig_core::{Library, LibraryKind};
 use twig_sources::{LockError, PlaceOrigin, SearchedPlace, Trust, TrustVerdict, examine};
 
-use self::add::LibraryAddArgs;
+pub(super) use self::add::LibraryAddArgs;
+pub(super) use self::detect::bases;
+use self::trust::TrustArgs;
 use super::check::counted;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, library_of};
+use super::packages::why::PackageOrigin;
 use crate::command_error::{CommandError, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
@@ -33,34 +36,33 @@ pub(crate) enum LibraryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Add folders of prompts to the configuration, so that they are served from now on
+    /// Add folders and packages, so that they are served from now on
     Add(LibraryAddArgs),
-    /// Remove a folder that was added; its files stay
+    /// Remove a package or a folder that was added; a folder's files stay
     #[command(visible_alias = "rm", alias = "delete")]
-    Remove {
-        /// The library's name, or the folder that was added
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
-    },
+    Remove(LibraryRemoveArgs),
     /// Allow a library to run its programs, as they are now
-    Trust {
-        /// The library's name, or its folder
-        #[arg(value_name = "NAME|PATH")]
-        library: String,
-        /// Keep the trust when you edit its files: only in the data folder, and only while no other
-        /// user can change them
-        #[arg(long)]
-        mine: bool,
-        /// Trust it without asking
-        #[arg(short, long)]
-        yes: bool,
-    },
+    Trust(TrustArgs),
     /// Stop allowing a library to run its programs
     Distrust {
         /// The library's name, or its folder
         #[arg(value_name = "NAME|PATH")]
         library: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
+}
+
+// What is no longer served.
+#[derive(Debug, Args)]
+pub(crate) struct LibraryRemoveArgs {
+    /// The name of the package or library, or the folder that was added
+    #[arg(value_name = "NAME|PATH")]
+    library: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// One library as scripts see it; this shape is stable.
@@ -82,17 +84,35 @@ struct ConfiguredLibraryRow<'c> {
     /// Why it is served: `flag`, `project`, `configuration` or `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<PackageOrigin>,
 }
 
 pub(super) fn run(what: &LibraryCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
         LibraryCommand::List { sources, json } => list(sources, *json, ui),
         LibraryCommand::Add(options) if options.detect => detect::run(options, ui),
-        LibraryCommand::Add(options) => add::run(options, ui),
-        LibraryCommand::Remove { library } => remove::run(library, ui),
-        LibraryCommand::Trust { library, mine, yes } => trust::run(library, *mine, *yes, ui),
-        LibraryCommand::Distrust { library } => trust::end(library, ui),
+        LibraryCommand::Add(options) => add::run(options, true, ui),
+        LibraryCommand::Remove(options) => run_remove(options, ui),
+        LibraryCommand::Trust(options) => trust::run(options, ui),
+        LibraryCommand::Distrust { library, json } => trust::end(library, *json, ui),
     }
+}
+
+/// `twig remove`.
+pub(super) fn run_remove(
+    options: &LibraryRemoveArgs,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    remove::run(&options.library, options.json, ui)
+}
+
+/// `twig add`.
+pub(super) fn run_add(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    if options.detect {
+        return detect::run(options, ui);
+    }
+    add::run(options, false, ui)
 }
 
 fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -126,7 +146,10 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
             row.name.to_owned(),
             row.kind.to_owned(),
             counted(row.prompts, "prompt", "prompts"),
-            opened.places.shown(Path::new(row.path)),
+            match &row.package {
+                Some(package) => format!("{} {}", package.source, package.version),
+                None => opened.places.shown(Path::new(row.path)),
+            },
             row.origin.map_or(String::new(), |origin| match origin {
                 "flag" => "from --library".to_owned(),
                 "data" => "from the data folder".to_owned(),
@@ -166,6 +189,7 @@ fn row<'c>(
         trusted: (functions > 0).then(is_trusted),
         own: record.is_own(root),
         origin: origin(root, found).map(PlaceOrigin::as_str),
+        package: PackageOrigin::of(library),
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Argument, Catalog, Library, Problem, ProblemCode, Prompt, Severity};
+use twig_core::{Argument, Catalog, CatalogFilter, Library, Problem, ProblemCode, Prompt};
 
-use super::check::counted;
+use super::check::{counted, is_problem};
 use super::documents;
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::{OriginRow, project_flags};
@@ -29,7 +29,7 @@ pub(crate) struct ListArgs {
     #[command(flatten)]
     sources: SourceArgs,
 
-    /// Also list prompts that another library shadows or that cannot be served
+    /// Also list prompts that are hidden, that another library shadows or that cannot be served
     #[arg(long)]
     all: bool,
 
@@ -69,6 +69,9 @@ pub(super) struct PromptRow<'c> {
     /// Whether its project is not selected.
     #[serde(skip)]
     is_offered: bool,
+    /// True if lists leave it out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) hidden: bool,
 }
 
 /// One argument as scripts see it.
@@ -88,8 +91,19 @@ pub(super) struct ArgumentRow<'c> {
 }
 
 pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let sources = options.sources.clone().restricted_to(&options.names)?;
+    let sources = options.sources.clone();
+    let sources = sources.restricted_to_files(&options.names)?;
     let opened = OpenedCatalog::open_with_store(&sources, ui)?;
+    if let Some(file) = opened
+        .sources
+        .files
+        .iter()
+        .find(|it| !is_prompt(&opened, it))
+    {
+        let (shown, word) = (opened.places.shown(file), shell_word(&beside(file)));
+        let error = CommandError::fixable(format!("{shown} holds no prompts"));
+        return Err(error.hint(format!("`twig check {word}` checks the library it is in")));
+    }
     if options.documents {
         documents::list(&opened, options.json, ui)?;
         return Ok(ExitCode::SUCCESS);
@@ -97,10 +111,17 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let catalog = opened.live.snapshot();
     let has_unread = opened.report_unread(&catalog, ui);
     let mut rows: Vec<PromptRow<'_>> = catalog
-        .prompts(0)
+        .shown_prompts(0)
         .map(|found| row(found.library, found.prompt, None))
         .collect();
+    let hidden = catalog.len() - rows.len();
     if options.all {
+        let shown: HashSet<&str> = rows.iter().map(|row| row.name).collect();
+        let hidden = catalog.prompts(0).map(|found| PromptRow {
+            hidden: true,
+            ..row(found.library, found.prompt, None)
+        });
+        rows.extend(hidden.filter(|row| !shown.contains(row.name)));
         rows.extend(unserved(&catalog, catalog.libraries(), None));
         rows.extend(unserved(
             &catalog,
@@ -133,9 +154,12 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     if rows.is_empty() && !has_unread {
         ui.say(nothing_in_project(&catalog).unwrap_or_else(|| nothing(&opened)));
     }
-    let of_places = opened.live.problems();
-    let problems = catalog.problems().chain(&of_places);
-    // Notes are left for `twig check`.
+    if hidden > 0 && !options.all {
+        let count = counted(hidden, "prompt is", "prompts are");
+        ui.say(format!(
+            "hint: {count} hidden; `twig list --all` lists all of them"
+        ));
+    }
     for library in catalog.shadowed().iter().filter(|it| it.is_offered()) {
         if let Some((_, project)) = library.stored() {
             ui.say(format!(
@@ -143,41 +167,70 @@ pub(super) fn run(options: &ListArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
             ));
         }
     }
-    let is_hidden = |it: &&Problem| {
-        let mut hidden = catalog.shadowed().iter().filter(|it| it.is_offered());
-        hidden.any(|library| library.root == it.path)
-    };
-    // `twig check` is about libraries; an unreadable store was reported when it was opened.
-    let problems = problems
-        .filter(|it| it.severity != Severity::Note && it.code != ProblemCode::Store)
-        .filter(|it| !is_hidden(it));
-    let problems: Vec<&Problem> = problems.collect();
-    if !problems.is_empty() {
-        let count = counted(problems.len(), "problem", "problems");
-        let commands = checks(&opened, &options.names, &problems).join("` and `");
-        ui.say(format!("hint: {count} found; run `{commands}`"));
+    if !ui.is_quiet() {
+        hint_at_problems(&opened, &catalog, &options.names, ui);
     }
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether a file that was named holds a prompt, be it one that cannot be served.
+fn is_prompt(opened: &OpenedCatalog, file: &Path) -> bool {
+    let catalog = opened.live.snapshot();
+    let mut libraries = catalog.libraries().iter().chain(catalog.shadowed());
+    let mut filter = CatalogFilter::default();
+    filter.add_file(file);
+    libraries.any(|library| filter.names_prompt_of(library))
+}
+
+/// Says that `twig check` reports problems, if loading found any. How many they are, only checking
+/// every text would show, and a list does not wait for that.
+fn hint_at_problems(opened: &OpenedCatalog, catalog: &Catalog, names: &[String], ui: &mut Ui) {
+    let libraries = catalog.libraries().iter().chain(catalog.shadowed());
+    let offered: Vec<&Library> = libraries
+        .map(|library| &**library)
+        .filter(|library| library.is_offered())
+        .collect();
+    let is_offered = |problem: &Problem| {
+        let path = Path::new(&*problem.path);
+        offered.iter().any(|it| path.starts_with(&*it.root))
+    };
+    // `twig check` is about libraries; an unreadable store was reported when it was opened.
+    let is_counted =
+        |it: &Problem| is_problem(it) && it.code != ProblemCode::Store && !is_offered(it);
+    let of_places = opened.live.problems();
+    let found = catalog.problems().chain(&of_places);
+    let problems: Vec<&Problem> = found.filter(|it| is_counted(it)).collect();
+    if problems.is_empty() {
+        return;
+    }
+    let commands = checks(opened, catalog, names, &problems).join("` and `");
+    ui.say(format!("hint: problems found; run `{commands}`"));
+}
+
 /// The commands that report these problems: `twig check` alone does not look into folders that were
 /// added for this run.
-fn checks(opened: &OpenedCatalog, names: &[String], problems: &[&Problem]) -> Vec<String> {
+fn checks(
+    opened: &OpenedCatalog,
+    catalog: &Catalog,
+    names: &[String],
+    problems: &[&Problem],
+) -> Vec<String> {
     let sources = &opened.sources;
+    let project = project_flags(catalog);
     let only = sources.only.iter().filter(|name| !names.contains(name));
     let words = names.iter().chain(only).map(|word| shell_word(word));
     let words: Vec<String> = words.collect();
     if !words.is_empty() {
-        return vec![format!("twig check {}", words.join(" "))];
+        return vec![format!("twig check {}{project}", words.join(" "))];
     }
     let is_in = |problem: &Problem, folder: &Path| Path::new(&*problem.path).starts_with(folder);
     let added = sources.library.iter();
     let added = added.filter(|folder| problems.iter().any(|it| is_in(it, folder)));
     let added: Vec<&PathBuf> = added.collect();
-    let is_elsewhere = |problem: &&&Problem| !added.iter().any(|folder| is_in(problem, folder));
+    let is_elsewhere = |problem: &&Problem| !added.iter().any(|folder| is_in(problem, folder));
     let mut commands = Vec::new();
-    if problems.iter().any(|problem| is_elsewhere(&problem)) {
-        commands.push("twig check".to_owned());
+    if problems.iter().any(is_elsewhere) {
+        commands.push(format!("twig check{project}"));
     }
     if !added.is_empty() {
         let folders = added.iter().map(|folder| shell_word(&beside(folder)));
@@ -252,7 +305,7 @@ fn nothing_in_project(catalog: &Catalog) -> Option<String> {
     let (_, project) = catalog.project()?.stored()?;
     let hint = format!("twig prompt add NAME{} -c TEXT", project_flags(catalog));
     Some(format!(
-        "no prompts in project '{project}' and none in libraries\nhint: add one with `{hint}`"
+        "no prompts in project `{project}` and none in libraries\nhint: add one with `{hint}`"
     ))
 }
 
@@ -306,6 +359,7 @@ pub(super) fn row<'c>(
         asks: asks.map(|grant| grant.to_string()).collect(),
         unavailable,
         is_offered: library.is_offered(),
+        hidden: false,
     }
 }
 
@@ -345,6 +399,11 @@ fn cells(row: &PromptRow<'_>) -> Vec<String> {
         (Some(reason), _) => format!("(not served: {reason})"),
         (None, Some(text)) => text.to_owned(),
         (None, None) => String::new(),
+    };
+    let what = if row.hidden {
+        format!("{what} (hidden)").trim_start().to_owned()
+    } else {
+        what
     };
     let what = match row.runs {
         Some(program) if row.unavailable.is_none() => {

@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 use twig_core::name::twin_key;
 use twig_core::parse::{TomlValue, read_toml};
-use twig_core::{Library, LibraryKind, Prompt, PromptName};
+use twig_core::{Latest, Library, LibraryKind, Prompt, PromptName};
 
 use super::manifest_file::{ManifestFile, create, lock};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
-use super::rm::{edited, own_file, prompt_named};
+use super::origin::OriginRow;
+use super::path;
+use super::rm::{edited, included_in, own_file, prompt_named};
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::places::Places;
 use crate::ui::Ui;
@@ -26,21 +29,27 @@ pub(crate) struct MvArgs {
 
     #[command(flatten)]
     sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A prompt that has another name now, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct RenamedPrompt<'r> {
+    old_name: &'r str,
+    name: &'r str,
 }
 
 pub(super) fn run(options: &MvArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let found = prompt_named(&opened, &catalog, &options.name)?;
     let (library, prompt) = (found.library, found.prompt);
     let new = new_name(library, &options.new, &opened.config.separator)?;
     if library.kind != LibraryKind::Twig {
-        let message = format!(
-            "`{}` is not in a twig.toml: its name comes from its own file",
-            prompt.full_name
-        );
-        let hint = format!("rename it there: `twig edit {}`", prompt.full_name);
-        return Err(CommandError::fixable(message).hint(hint));
+        return Err(named_elsewhere(library, prompt, &opened.places));
     }
     let prefix = prompt.full_name.strip_suffix(prompt.name.as_str());
     let full_name = format!("{}{new}", prefix.unwrap_or_default());
@@ -58,9 +67,49 @@ pub(super) fn run(options: &MvArgs, ui: &mut Ui) -> Result<ExitCode, CommandErro
         );
         return Err(CommandError::fixable(message).hint("choose another name"));
     }
+    let includers = included_in(&opened, &catalog, found);
     rename(&opened.places, library, prompt, &new)?;
     ui.say(format!("renamed `{}` to `{full_name}`", prompt.full_name));
+    if let Some(includers) = includers {
+        ui.say(format!(
+            "warning: {includers} by its old name: write the new one there"
+        ));
+    }
+    if options.json {
+        ui.json(&RenamedPrompt {
+            old_name: &prompt.full_name,
+            name: &full_name,
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The error for a prompt whose name is not in a manifest: it says where the name is.
+fn named_elsewhere(library: &Library, prompt: &Prompt, places: &Places) -> CommandError {
+    let name = &prompt.full_name;
+    let OriginRow::File { path, .. } = OriginRow::of_prompt(library, prompt) else {
+        return path::in_store(name);
+    };
+    let file = places.shown(Path::new(&path));
+    let edit = format!("`twig edit {name}`");
+    let (where_it_is, hint) = match library.kind {
+        LibraryKind::Definitions => ("the `name` in", format!("change it there: {edit}")),
+        LibraryKind::Functions => ("the function's name in", format!("change it there: {edit}")),
+        LibraryKind::Skills => (
+            "the skill in",
+            "rename its folder, and `name` in it".to_owned(),
+        ),
+        _ => (
+            "",
+            "rename the file, or change the `name` at its top if it has one".to_owned(),
+        ),
+    };
+    let place = format!("{where_it_is} {file}");
+    let message = format!(
+        "prompt `{name}` was not renamed: its name comes from {}",
+        place.trim()
+    );
+    CommandError::fixable(message).hint(hint)
 }
 
 /// The new name, which has to stay in the library.

@@ -9,12 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use serde::Serialize;
 use twig_core::LibraryName;
+use twig_core::parse::MANIFEST_SCHEMA;
 use twig_core::parse::library::MANIFEST;
 use twig_sources::LockedFolder;
 
 use self::prompt::NewPromptArgs;
 use super::manifest_file::{cannot_make, write_new};
+use super::schema::SCHEMA_FILE;
 use crate::command_error::{CommandError, ErrorKind, not_locked};
 use crate::config;
 use crate::places::{Places, on_disk};
@@ -30,6 +33,9 @@ pub(crate) enum NewCommand {
         /// Create it in this folder instead
         #[arg(long = "in", value_name = "FOLDER")]
         folder: Option<PathBuf>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Create a prompt in a library, or in the project's own
     Prompt(Box<NewPromptArgs>),
@@ -37,13 +43,26 @@ pub(crate) enum NewCommand {
 
 pub(super) fn run(what: NewCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
-        NewCommand::Library { name, folder } => library(&name, folder, ui)?,
-        NewCommand::Prompt(options) => prompt::run(&options, ui)?,
+        NewCommand::Library { name, folder, json } => library(&name, folder, json, ui)?,
+        NewCommand::Prompt(options) => return prompt::run(&options, ui),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), CommandError> {
+/// A library or prompt that was created, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct CreatedRow<'c> {
+    name: &'c str,
+    /// The folder of a library, or the file of a prompt.
+    path: &'c str,
+}
+
+fn library(
+    name: &str,
+    folder: Option<PathBuf>,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     let places = Places::from_environment();
     let separator = config::load(&places)?.separator;
     let is_plain = !name.starts_with('.')
@@ -81,11 +100,12 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
     }
     for (file, text) in [
         ("prompts/hello.md", STARTER_PROMPT),
+        (SCHEMA_FILE, MANIFEST_SCHEMA),
         (MANIFEST, STARTER_MANIFEST),
     ] {
         write_new(&places, &parent, &Path::new(name).join(file), text)?;
     }
-    ui.line(root.display().to_string())?;
+    print(library.as_str(), &root.display().to_string(), json, ui)?;
     let try_it = format!("twig render {library}{separator}hello name=you");
     ui.say(match elsewhere.filter(|folder| Some(folder) != places.data.as_ref()) {
         Some(_) => format!(
@@ -94,6 +114,15 @@ fn library(name: &str, folder: Option<PathBuf>, ui: &mut Ui) -> Result<(), Comma
         ),
         None => format!("created library `{library}` with one prompt; try `{try_it}`"),
     });
+    Ok(())
+}
+
+/// Prints the path of what was created.
+fn print(name: &str, path: &str, json: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    if json {
+        return ui.json(&CreatedRow { name, path });
+    }
+    ui.line(path)?;
     Ok(())
 }
 
@@ -110,7 +139,9 @@ pub(super) fn taken(parent: &Path, root: &Path, library: &LibraryName) -> Option
     })
 }
 
-const STARTER_MANIFEST: &str = r#"[library]
+const STARTER_MANIFEST: &str = r#"#:schema ./twig.schema.json
+
+[library]
 description = "Prompts of my own"
 
 [prompts.hello]

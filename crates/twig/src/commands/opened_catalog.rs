@@ -7,12 +7,13 @@ use std::sync::Arc;
 use clap::Args;
 use twig_clients::clients;
 use twig_core::World;
+use twig_core::check::check;
 use twig_core::parse::library::MANIFEST;
 use twig_core::store::{Noun, StoreError, StoreName};
 use twig_core::suggest::did_you_mean;
 use twig_core::template::Templates;
 use twig_core::{
-    Catalog, CatalogFilter, Latest, LibraryKind, Limits, Lookup, ProblemCode, PromptRef,
+    Catalog, CatalogFilter, Latest, LibraryKind, Limits, Lookup, Problem, ProblemCode, PromptRef,
 };
 use twig_sources::{
     Access, DEFAULT_WORKSPACE, FollowedConfig, LiveCatalog, OfferedWorkspace, PROJECT, Selected,
@@ -27,7 +28,7 @@ use crate::function::Allowed;
 use crate::places::{self, Places, on_disk};
 use crate::ui::Ui;
 
-/// Where prompts come from.
+// Where prompts come from.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SourceArgs {
     /// Use only these: libraries and projects by name, or prompts as LIBRARY:NAME; `*` stands for
@@ -54,6 +55,10 @@ pub(crate) struct SourceArgs {
     /// Folders that were named to use nothing else.
     #[arg(skip)]
     pub(super) roots: Vec<PathBuf>,
+
+    /// Files that were named to use only their prompts.
+    #[arg(skip)]
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl SourceArgs {
@@ -78,6 +83,24 @@ impl SourceArgs {
         Ok(self)
     }
 
+    /// The same, but of a file that is not a whole library only its own prompts.
+    pub(super) fn restricted_to_files(self, words: &[String]) -> Result<Self, CommandError> {
+        let is_part = |word: &&String| {
+            let path = Path::new(word);
+            let name = path.file_name().and_then(|name| name.to_str());
+            path.is_file() && !name.is_some_and(|name| WHOLE.contains(&name))
+        };
+        let (files, others): (Vec<&String>, Vec<&String>) = words.iter().partition(is_part);
+        let others: Vec<String> = others.into_iter().cloned().collect();
+        let mut restricted = self.restricted_to(&others)?;
+        for file in files {
+            let path = named_path(Path::new(file));
+            restricted.library.push(library_of(&path)?);
+            restricted.files.push(path);
+        }
+        Ok(restricted)
+    }
+
     /// Checks that the project that is named exists.
     pub(super) fn check_project(&self) -> Result<(), CommandError> {
         let Some(project) = self.project.as_deref() else {
@@ -95,11 +118,12 @@ impl SourceArgs {
         let mut filter = CatalogFilter::default();
         self.only.iter().for_each(|name| filter.add_name(name));
         self.roots.iter().for_each(|root| filter.add_root(root));
+        self.files.iter().for_each(|file| filter.add_file(file));
         filter
     }
 }
 
-/// Programs that produce prompts.
+// Programs that produce prompts.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FunctionArgs {
     /// Run trusted prompt functions even if the system cannot sandbox them
@@ -238,15 +262,20 @@ impl OpenedCatalog {
             libraries: sources.library.iter().map(|path| on_disk(path)).collect(),
             remembered: config.libraries.clone(),
             projects: places.projects.clone(),
+            work: places::working_folder(),
+            roots: Vec::new(),
             kind: sources.kind,
             home: places.home.clone(),
             separator: config.separator.clone(),
             limits: config.limits.clone(),
             watching,
+            packages: places.packages.clone(),
+            lock: places.lock.clone(),
             trust: places.trust.clone(),
             function_prefix: function_prefix(&places),
             project: project.clone(),
             only: sources.filter(),
+            listing: config.listing.clone(),
             workspace: followed.workspace,
             config: followed.config,
         });
@@ -306,30 +335,55 @@ impl OpenedCatalog {
             Some(unread) => error.hint(format!("a manifest cannot be read: {unread}")),
             None => error,
         };
-        error.hint(hint)
+        // The sentence is about the project alone, but the libraries were searched, too.
+        match project {
+            Some(_) => error.hint(format!("no library has it either; {hint}")),
+            None => error.hint(hint),
+        }
     }
 
     /// Reports the manifests that cannot be read, which comes before everything else; returns
     /// whether there are any.
     pub(super) fn report_unread(&self, catalog: &Catalog, ui: &mut Ui) -> bool {
+        self.report_unread_in(Path::new("/"), catalog, ui)
+    }
+
+    /// The same for those below a folder.
+    pub(super) fn report_unread_in(&self, root: &Path, catalog: &Catalog, ui: &mut Ui) -> bool {
         let mut has_unread = false;
-        for unread in self.unread(catalog) {
+        for unread in self.unread_in(root, catalog) {
             has_unread = true;
             ui.insist(format!("error: {unread}"));
         }
         has_unread
     }
 
-    /// The manifests that cannot be read: file, line and reason.
+    /// The manifests that cannot be read as a whole: file, first line and reason.
     fn unread(&self, catalog: &Catalog) -> impl Iterator<Item = String> {
+        self.unread_in(Path::new("/"), catalog)
+    }
+
+    fn unread_in(&self, root: &Path, catalog: &Catalog) -> impl Iterator<Item = String> {
         let codes = [ProblemCode::ManifestSyntax, ProblemCode::ConfigSyntax];
         let problems = catalog.problems();
-        let unread = problems.filter(move |problem| codes.contains(&problem.code));
-        unread.map(|problem| {
+        let mut unread: Vec<&Problem> = problems
+            .filter(move |problem| {
+                codes.contains(&problem.code) && Path::new(&*problem.path).starts_with(root)
+            })
+            .collect();
+        unread.dedup_by(|later, first| later.path == first.path);
+        unread.into_iter().map(|problem| {
             let path = self.places.shown(Path::new(&*problem.path));
             let line = problem.line.map(|line| format!(":{line}"));
             format!("{path}{}: {}", line.unwrap_or_default(), problem.message)
         })
+    }
+
+    /// Every problem and note, as `twig check` finds them: it reads all texts and compiles them.
+    pub(super) fn problems(&self, catalog: &Latest<'_>) -> Vec<Problem> {
+        let mut problems = self.live.problems();
+        problems.extend(check(self.world(catalog)));
+        problems
     }
 
     /// Whether there is more than one workspace, so that a name alone does not say which.
@@ -436,16 +490,23 @@ fn function_prefix(places: &Places) -> String {
     text.unwrap_or("prompt_").to_owned()
 }
 
+/// Files that name all prompts of their library.
+const WHOLE: [&str; 3] = [MANIFEST, "prompts.json", "prompts.bash"];
+
+/// A path that the user named, from the root on.
+fn named_path(path: &Path) -> PathBuf {
+    let path = on_disk(path);
+    let mut parts = path.components();
+    if parts.any(|part| part == std::path::Component::ParentDir) {
+        // A library is named after its folder, and `..` is not a name.
+        return path.canonicalize().unwrap_or(path);
+    }
+    path
+}
+
 /// The library of a path: a file inside one means the whole library.
 pub(super) fn library_of(path: &Path) -> Result<PathBuf, CommandError> {
-    let mut path = on_disk(path);
-    if path
-        .components()
-        .any(|part| part == std::path::Component::ParentDir)
-    {
-        // A library is named after its folder, and `..` is not a name.
-        path = path.canonicalize().unwrap_or(path);
-    }
+    let path = named_path(path);
     if !path.exists() {
         return Err(CommandError::fixable(format!(
             "there is nothing at {}",

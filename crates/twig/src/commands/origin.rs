@@ -88,7 +88,7 @@ pub(super) fn stored_elsewhere(
         [found] => {
             let (_, project) = found.library.stored()?;
             let full_name = &found.prompt.full_name;
-            return Some(format!("project '{project}' has it: use `{full_name}`"));
+            return Some(format!("project `{project}` has it: use `{full_name}`"));
         }
         several => {
             let names: Vec<&str> = several.iter().map(|it| &*it.prompt.full_name).collect();
@@ -112,16 +112,16 @@ pub(super) fn stored_elsewhere(
     });
     let (workspace, project) = found?;
     let place = if several {
-        format!(" of workspace '{workspace}'")
+        format!(" of workspace `{workspace}`")
     } else {
         String::new()
     };
     let flags = format!("{} -p {project}", workspace_flag(workspace.as_str()));
     let flags = flags.trim_start();
     Some(if *name == *own.as_str() {
-        format!("project '{project}'{place} has it: add `{flags}`")
+        format!("project `{project}`{place} has it: add `{flags}`")
     } else {
-        format!("project '{project}'{place} has it: use `{own} {flags}`")
+        format!("project `{project}`{place} has it: use `{own} {flags}`")
     })
 }
 

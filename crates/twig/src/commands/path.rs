@@ -59,6 +59,11 @@ pub(super) fn file_to_edit(opened: &OpenedCatalog, name: &str) -> Result<PathBuf
         };
         Path::new(&*library.root).join(file)
     })?;
+    let catalog = opened.live.snapshot();
+    let mut libraries = catalog.libraries().iter();
+    if let Some(library) = libraries.find(|it| path.starts_with(&*it.root)) {
+        refuse_package(library, name)?;
+    }
     if !path.exists() {
         let message = format!("{} is not there", opened.places.shown(&path));
         let hint = "name one of its prompts, as `twig list` shows them";
@@ -94,6 +99,21 @@ fn on_disk(origin: OriginRow<'_>, name: &str) -> Result<PathBuf, CommandError> {
         OriginRow::File { path, .. } => Ok(path.into()),
         OriginRow::Project { .. } => Err(in_store(name)),
     }
+}
+
+/// Refuses to change a library of a package: its files are those that were fetched.
+pub(super) fn refuse_package(library: &Library, name: &str) -> Result<(), CommandError> {
+    let Some(package) = &library.package else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{name}` was not changed: it belongs to the package `{}` from {}, whose files stay as they were fetched",
+        package.name, package.source
+    );
+    let hint = format!(
+        "copy what you want to change: `twig show {name}` prints it, and `twig new prompt` makes one of your own"
+    );
+    Err(CommandError::fixable(message).hint(hint))
 }
 
 /// Something that has versions in the store instead of a file.

@@ -5,8 +5,6 @@
 //! output, so `claude "$(twig pick)"` works.
 
 mod finder;
-mod keys;
-mod terminal;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -15,10 +13,10 @@ use clap::Args;
 use twig_core::{Catalog, Latest, PromptRef};
 
 use self::finder::{Finder, PickedItem};
-use self::keys::{Key, KeyReader};
-use self::terminal::{Event, RawTerminal};
+use super::keys::{Key, KeyReader};
 use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use super::question::QuestionTerminal;
+use super::raw_terminal::{Event, RawTerminal, width as width_of};
 use super::{list, render, show, values};
 use crate::command_error::CommandError;
 use crate::ui::{Meaning, Paint, ScreenSize, Ui, cut, one_line, visible};
@@ -27,6 +25,8 @@ use crate::ui::{Meaning, Paint, ScreenSize, Ui, cut, one_line, visible};
 const INTERRUPTED: u8 = 130;
 /// The narrowest terminal with room for a preview.
 const PREVIEW_FROM: usize = 60;
+/// The columns for the query, without which the count beside it is not shown.
+const COUNT_FROM: usize = 12;
 
 #[derive(Debug, Args)]
 pub(crate) struct PickArgs {
@@ -73,9 +73,13 @@ pub(super) fn run(options: &PickArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         return Ok(ExitCode::FAILURE);
     }
     let mut finder = Finder::new(items, &options.words.join(" "));
-    let mut terminal = RawTerminal::open()?;
+    let Some(mut terminal) = RawTerminal::open()? else {
+        let error = CommandError::fixable("there is no terminal to pick on");
+        return Err(error.hint("`twig pick --plain` prints the names of all prompts"));
+    };
+    terminal.enter_screen()?;
     let picked = pick(&mut terminal, &mut finder, &opened, &catalog);
-    let (input, output) = terminal.close()?;
+    terminal.leave_screen()?;
     let name = match picked? {
         PickOutcome::Picked(name) => name,
         PickOutcome::Left => return Ok(ExitCode::from(INTERRUPTED)),
@@ -83,8 +87,11 @@ pub(super) fn run(options: &PickArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
     };
     let found = opened.find(&catalog, &name)?;
     let mut given = Vec::new();
-    let mut questions = QuestionTerminal::new(input, output);
-    values::ask(&mut questions, &found.prompt.arguments, &mut given)?;
+    values::ask(
+        QuestionTerminal::new(terminal),
+        &found.prompt.arguments,
+        &mut given,
+    )?;
     let rendered = render::rendered(&opened, &catalog, found, &given, &options.functions)?;
     render::print(found.prompt, &rendered.messages, options.copy, ui)?;
     Ok(ExitCode::SUCCESS)
@@ -140,7 +147,13 @@ fn pick(
                 Key::Down => finder.move_down(1),
                 Key::PageUp => finder.move_up(size.rows.saturating_sub(2)),
                 Key::PageDown => finder.move_down(size.rows.saturating_sub(2)),
-                Key::Leave => return Ok(PickOutcome::Left),
+                Key::Leave | Key::Interrupt | Key::EndOfInput => return Ok(PickOutcome::Left),
+                // The query is one line, edited at its end.
+                Key::Paste(text) => {
+                    let letters = one_line(&text);
+                    letters.chars().for_each(|letter| finder.add(letter));
+                }
+                Key::Left | Key::Right | Key::Home | Key::End | Key::Delete | Key::DeleteRest => {}
                 Key::Enter => {
                     if let Some(item) = finder.selected() {
                         return Ok(PickOutcome::Picked(item.name.clone()));
@@ -184,15 +197,32 @@ fn preview_of(opened: &OpenedCatalog, catalog: &Catalog, name: &str, rows: usize
 fn frame(finder: &Finder, preview: &[String], size: ScreenSize) -> String {
     let paint = Paint::new(true);
     let count = format!("{}/{}", finder.found(), finder.total());
-    let room = size.columns.saturating_sub(count.len() + 4);
-    let query = cut(&one_line(finder.query()), room);
-    let start = paint.paint(Meaning::Hint, ">").into_owned();
-    let counted = paint.paint(Meaning::Faint, &count);
-    let mut text = format!(
-        "\u{1b}[H{start} {query}\u{1b}[K\u{1b}[1;{}H{counted}\r\n",
-        size.columns.saturating_sub(count.len()) + 1
+    // A narrow terminal has room for the query only. Its last column stays free for the cursor.
+    let has_count = size.columns >= count.len() + COUNT_FROM;
+    let taken = if has_count { count.len() + 4 } else { 3 };
+    let query = cut(
+        &one_line(finder.query()),
+        size.columns.saturating_sub(taken),
     );
+    let [start, sign, blank] = if size.columns > 2 {
+        ["> ", "❯ ", "  "]
+    } else {
+        [""; 3]
+    };
+    let start = paint.paint(Meaning::Hint, start).into_owned();
+    let mut text = format!("\u{1b}[H{start}{query}\u{1b}[K");
+    if has_count {
+        let counted = paint.paint(Meaning::Faint, &count);
+        let _ = write!(
+            text,
+            "\u{1b}[1;{}H{counted}",
+            size.columns - count.len() + 1
+        );
+    }
     let rows = size.rows.saturating_sub(1);
+    if rows > 0 {
+        text.push_str("\r\n");
+    }
     let has_preview = size.columns >= PREVIEW_FROM;
     let width = if has_preview {
         size.columns * 2 / 5
@@ -203,19 +233,18 @@ fn frame(finder: &Finder, preview: &[String], size: ScreenSize) -> String {
     for at in 0..rows {
         if let Some((item, is_selected)) = shown.get(at) {
             let name = cut(&one_line(&item.name), width.saturating_sub(3));
-            let used = 2 + terminal::width(&name);
+            let used = 2 + width_of(&name);
             if *is_selected {
-                text.push_str(&paint.paint(Meaning::Hint, "❯"));
-                text.push(' ');
+                text.push_str(&paint.paint(Meaning::Hint, sign));
                 text.push_str(&paint.paint(Meaning::Heading, &name));
             } else {
-                text.push_str("  ");
+                text.push_str(blank);
                 text.push_str(&name);
             }
-            if !has_preview {
-                let about = cut(&item.about, width.saturating_sub(used + 2));
+            let room = width.saturating_sub(used + 3);
+            if !has_preview && room > 0 {
                 text.push_str("  ");
-                text.push_str(&paint.paint(Meaning::Faint, &about));
+                text.push_str(&paint.paint(Meaning::Faint, &cut(&item.about, room)));
             }
         }
         text.push_str("\u{1b}[K");
@@ -230,7 +259,63 @@ fn frame(finder: &Finder, preview: &[String], size: ScreenSize) -> String {
         }
     }
     // The cursor stays behind the query.
-    let column = terminal::width(&query) + 3;
+    let column = (width_of(&query) + 3).min(size.columns);
     let _ = write!(text, "\u{1b}[J\u{1b}[1;{column}H");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a frame without what moves the cursor and paints, as far as they reach.
+    fn columns_used(frame: &str) -> Vec<usize> {
+        let mut used = vec![0];
+        let mut column = 0;
+        let mut parts = frame.split('\u{1b}');
+        let plain = parts.next().map(|text| ('m', 0, text));
+        let sequences = parts.filter_map(|part| {
+            let part = part.strip_prefix('[')?;
+            let end = part.find(|c: char| c.is_ascii_alphabetic())?;
+            let number = part[..end].rsplit(';').next()?.parse().unwrap_or(1);
+            Some((part[end..].chars().next()?, number, &part[end + 1..]))
+        });
+        for (kind, number, text) in plain.into_iter().chain(sequences) {
+            if matches!(kind, 'H' | 'G') {
+                column = number - 1;
+            }
+            for (at, line) in text.split("\r\n").enumerate() {
+                if at > 0 {
+                    used.push(0);
+                    column = 0;
+                }
+                column += width_of(line);
+                let last = used.len() - 1;
+                used[last] = used[last].max(column);
+            }
+        }
+        used
+    }
+
+    #[test]
+    fn a_frame_fits_a_terminal_of_any_size() {
+        let items = (0..300).map(|at| {
+            let name = format!("library:prompt-日本語-{at}");
+            PickedItem::new(&name, &"what it is about ".repeat(9))
+        });
+        let finder = Finder::new(items.collect(), "prompt with a long query");
+        let all = Finder::new(vec![PickedItem::new("a", "b")], "");
+        let preview = vec!["日本語 and more ".repeat(20); 50];
+        for columns in 1..130 {
+            for rows in 1..8 {
+                let size = ScreenSize { columns, rows };
+                for finder in [&finder, &all] {
+                    let used = columns_used(&frame(finder, &preview, size));
+                    assert!(used.len() <= rows, "{size:?}: {used:?}");
+                    let widest = used.into_iter().max();
+                    assert!(widest <= Some(columns), "{size:?}: {widest:?}");
+                }
+            }
+        }
+    }
 }

@@ -28,6 +28,16 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Show what a project has, where it is stored and when it was last changed
+    Show {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: WorkspaceArgs,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Create a project
     #[command(aliases = ["new", "add"])]
     Create {
@@ -96,6 +106,17 @@ struct ProjectListRow<'c> {
     /// The bytes of its versions, which are limited.
     history_bytes: u64,
     created: String,
+    last_modified: String,
+}
+
+/// A project with the place of its workspace; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ShownProject<'c> {
+    #[serde(flatten)]
+    row: ProjectListRow<'c>,
+    /// The most that `history_bytes` may be.
+    history_limit: usize,
+    path: String,
 }
 
 /// The result of changing a project.
@@ -119,6 +140,7 @@ struct Deleted<'c> {
 pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     match what {
         ProjectCommand::List { place, json } => list(&place, json, ui),
+        ProjectCommand::Show { name, place, json } => show(&name, &place, json, ui),
         ProjectCommand::Create { name, place, json } => create(&name, &place, json, ui),
         ProjectCommand::Rename {
             name,
@@ -181,7 +203,48 @@ fn row<'c>(project: &'c Summary, workspace: &'c str) -> ProjectListRow<'c> {
         resources: project.resources,
         history_bytes: project.history,
         created: project.created.to_string(),
+        last_modified: project.changed.to_string(),
     }
+}
+
+fn show(
+    name: &str,
+    place: &WorkspaceArgs,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let name = StoreName::parse(Noun::Project, name)?;
+    let stores = Stores::new()?;
+    let limit = stores.limits.project_history;
+    let (store, found) = existing(&name, place, Access::ReadOrUpdate)?;
+    let row = row(&found, &place.workspace);
+    if json {
+        ui.json(&ShownProject {
+            row,
+            history_limit: limit,
+            path: store.path().display().to_string(),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui.heading(row.name)?;
+    let items = format!(
+        "{}, {}",
+        many(row.prompts, "prompt", "prompts"),
+        many(row.resources, "resource", "resources")
+    );
+    let history = format!("{} of {limit} bytes", row.history_bytes);
+    let path = stores.places.shown(store.path());
+    let facts = [
+        ("has", items),
+        ("history", history),
+        ("created", row.created),
+        ("changed", row.last_modified),
+        ("workspace", row.workspace.to_owned()),
+        ("file", path),
+    ];
+    let facts = facts.map(|(what, fact)| vec![what.to_owned(), fact]);
+    ui.facts("  ", &facts)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn create(
@@ -210,7 +273,9 @@ fn rename(
     let to = StoreName::parse(Noun::Project, to)?;
     let (store, _) = existing(&name, place, Access::Write)?;
     if name == to {
-        ui.say(format!("project `{name}` has that name already"));
+        ui.say(format!(
+            "nothing changed: project `{name}` has that name already"
+        ));
         return tell(&name, place, false, json, ui);
     }
     let write = Write::RenameProject {
@@ -232,7 +297,7 @@ fn delete(
 ) -> Result<ExitCode, CommandError> {
     let name = StoreName::parse(Noun::Project, name)?;
     let (store, found) = existing(&name, place, Access::Write)?;
-    if !yes.is_given(ui) && !ask_to_delete(&format!("project '{name}'"), &losing(&found), ui)? {
+    if !yes.is_given(ui) && !ask_to_delete(&format!("project `{name}`"), &losing(&found), ui)? {
         return Ok(ExitCode::FAILURE);
     }
     write_to(&store, Write::DeleteProject { name: name.clone() })?;

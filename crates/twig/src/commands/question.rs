@@ -1,18 +1,23 @@
 //! Asks on a terminal: before an action that cannot be undone, and for values that are missing.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Write};
-use std::os::fd::AsFd;
+use std::collections::VecDeque;
+use std::io::{self, BufRead, IsTerminal};
 
 use clap::Args;
 use twig_core::Argument;
 use twig_core::render::check_value;
 
+use super::keys::{Key, KeyReader};
+use super::line_editor::LineEditor;
 use super::old_spelling::renamed;
+use super::raw_terminal::{Event, RawTerminal};
 use crate::command_error::CommandError;
 use crate::ui::{Ui, one_line, visible};
 
-/// An answer that is given in advance.
+/// The number of the signal that Ctrl-C sends.
+const INTERRUPT: u8 = 2;
+
+// An answer that is given in advance.
 #[derive(Debug, Args)]
 pub(crate) struct YesArgs {
     /// Do it without asking
@@ -81,36 +86,37 @@ pub(super) enum ValueAnswer {
     Skipped,
     /// The user ended the input.
     Ended,
+    /// The number of the signal that ends the program.
+    Signal(u8),
 }
 
 /// The terminal on which values are asked for.
 pub(super) struct QuestionTerminal {
-    input: BufReader<File>,
-    output: File,
+    terminal: RawTerminal,
+    keys: KeyReader,
+    /// Keys that were pressed before they were asked for.
+    pressed: VecDeque<Key>,
 }
 
 impl QuestionTerminal {
     /// Standard input and standard error, if both are terminals.
-    pub(super) fn standard() -> io::Result<Option<Self>> {
-        let (input, output) = (io::stdin(), io::stderr());
-        if !input.is_terminal() || !output.is_terminal() {
-            return Ok(None);
-        }
-        let input = File::from(input.as_fd().try_clone_to_owned()?);
-        let output = File::from(output.as_fd().try_clone_to_owned()?);
-        Ok(Some(Self::new(input, output)))
+    pub(super) fn standard() -> Result<Option<Self>, CommandError> {
+        Ok(RawTerminal::standard()?.map(Self::new))
     }
 
-    /// Any two ends of a terminal.
-    pub(super) fn new(input: File, output: File) -> Self {
+    pub(super) fn new(terminal: RawTerminal) -> Self {
         Self {
-            input: BufReader::new(input),
-            output,
+            terminal,
+            keys: KeyReader::default(),
+            pressed: VecDeque::new(),
         }
     }
 
     /// Asks for the value of an argument until it is one that the argument takes.
-    pub(super) fn ask_for_value(&mut self, argument: &Argument) -> io::Result<ValueAnswer> {
+    pub(super) fn ask_for_value(
+        &mut self,
+        argument: &Argument,
+    ) -> Result<ValueAnswer, CommandError> {
         let is_needed = argument.required && argument.default.is_none();
         let about = argument.description.as_deref().map(one_line);
         let about = about.map(|text| format!(": {text}")).unwrap_or_default();
@@ -119,31 +125,85 @@ impl QuestionTerminal {
             (Some(default), _) => format!(" [{}]", one_line(default)),
             (None, _) => " [optional]".to_owned(),
         };
-        writeln!(self.output, "{}{about}{empty}", visible(&argument.name))?;
+        self.print(&format!("{}{about}{empty}", visible(&argument.name)))?;
         for (number, choice) in argument.choices.iter().enumerate() {
-            writeln!(self.output, "  {}  {}", number + 1, one_line(choice))?;
+            self.print(&format!("  {}  {}", number + 1, one_line(choice)))?;
         }
         loop {
-            write!(self.output, "> ")?;
-            self.output.flush()?;
-            let mut line = String::new();
-            if self.input.read_line(&mut line)? == 0 {
-                writeln!(self.output)?;
-                return Ok(ValueAnswer::Ended);
-            }
-            let text = line.trim_end_matches(['\n', '\r']);
+            let text = match self.read_line()? {
+                LineEnd::Text(text) => text,
+                LineEnd::Ended => return Ok(ValueAnswer::Ended),
+                LineEnd::Signal(number) => return Ok(ValueAnswer::Signal(number)),
+            };
             if text.is_empty() && !is_needed {
                 return Ok(ValueAnswer::Skipped);
             }
-            let value = numbered_choice(argument, text).unwrap_or(text);
+            let value = numbered_choice(argument, &text).unwrap_or(&text);
             let refusal = match check_value(argument, value) {
                 Ok(()) if !text.is_empty() => return Ok(ValueAnswer::Value(value.to_owned())),
                 Ok(()) => format!("`{}` needs a value; Ctrl-D ends", argument.name),
                 Err(error) => error.to_string(),
             };
-            writeln!(self.output, "{}", visible(&refusal))?;
+            self.print(&visible(&refusal))?;
         }
     }
+
+    /// Restores the terminal, and ends this process as the signal would have.
+    pub(super) fn end_by(self, signal: u8) -> Result<(), CommandError> {
+        self.terminal.end_by(signal)
+    }
+
+    /// Prints a line; a terminal in raw mode goes back to the first column only if told.
+    fn print(&mut self, line: &str) -> io::Result<()> {
+        self.terminal.draw(&format!("{line}\r\n"))
+    }
+
+    /// Lets the user type and edit a line, until Enter.
+    fn read_line(&mut self) -> Result<LineEnd, CommandError> {
+        let mut line = LineEditor::default();
+        loop {
+            while let Some(key) = self.pressed.pop_front() {
+                let end = match key {
+                    Key::Enter => LineEnd::Text(line.text()),
+                    Key::EndOfInput if !line.is_empty() => {
+                        line.press(Key::Delete);
+                        continue;
+                    }
+                    Key::EndOfInput | Key::Leave => LineEnd::Ended,
+                    Key::Interrupt => LineEnd::Signal(INTERRUPT),
+                    key => {
+                        line.press(key);
+                        continue;
+                    }
+                };
+                line.press(Key::End);
+                self.draw(&line)?;
+                self.print("")?;
+                return Ok(end);
+            }
+            self.draw(&line)?;
+            match self.terminal.wait()? {
+                Event::Input(bytes) => self.pressed.extend(self.keys.read(&bytes)),
+                Event::Resized => {}
+                Event::Ended => return Ok(LineEnd::Ended),
+                Event::Signal(number) => return Ok(LineEnd::Signal(number)),
+            }
+        }
+    }
+
+    fn draw(&mut self, line: &LineEditor) -> io::Result<()> {
+        let row = line.row(self.terminal.size().columns);
+        self.terminal.draw(&row)
+    }
+}
+
+/// How a line that the user types ends.
+enum LineEnd {
+    Text(String),
+    /// Ctrl-D, Escape, or no terminal any more.
+    Ended,
+    /// The number of the signal that ends the program.
+    Signal(u8),
 }
 
 /// The choice of a number, unless the number is itself a choice.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 use toml_edit::Item;
-use twig_core::{Catalog, Content, Library, LibraryKind, Lookup, Prompt, PromptRef};
+use twig_core::template::includers;
+use twig_core::{Catalog, Content, Latest, Library, LibraryKind, Lookup, Prompt, PromptRef};
 
 use super::manifest_file::{ManifestFile, lock};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -26,18 +28,35 @@ pub(crate) struct RmArgs {
 
     #[command(flatten)]
     sources: SourceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A prompt that was deleted, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct DeletedPrompt<'r> {
+    name: &'r str,
+    /// False if the user did not confirm it.
+    changed: bool,
+    /// The file that was removed, if it had one of its own.
+    path: Option<String>,
 }
 
 pub(super) fn run(options: &RmArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
-    let catalog = opened.live.snapshot();
+    let catalog = Latest::from(opened.live.snapshot());
     let found = prompt_named(&opened, &catalog, &options.name)?;
     let name = &*found.prompt.full_name;
     let places = &opened.places;
     let removal = Removal::of(places, found)?;
     let files: Vec<String> = removal.shown(places);
+    let includers = included_in(&opened, &catalog, found);
     if !options.yes {
-        let losing = format!("this removes {}", files.join(" and "));
+        let broken = includers.as_ref().map(|names| format!("; {names}"));
+        let broken = broken.unwrap_or_default();
+        let losing = format!("this removes {}{broken}", files.join(" and "));
         let unanswered = || {
             let message = format!(
                 "prompt `{name}` was not deleted: this is not a terminal, so you cannot be asked to confirm it ({losing})"
@@ -47,12 +66,43 @@ pub(super) fn run(options: &RmArgs, ui: &mut Ui) -> Result<ExitCode, CommandErro
         let question = format!("delete prompt `{name}`? {losing}");
         if !question::ask(&question, unanswered, ui)? {
             ui.say("nothing was deleted");
+            removal.print(name, false, options.json, ui)?;
             return Ok(ExitCode::SUCCESS);
         }
     }
     removal.carry_out(places)?;
     ui.say(format!("deleted prompt `{name}`: {}", files.join(" and ")));
+    if let Some(includers) = includers {
+        ui.say(format!(
+            "warning: {includers} and cannot be rendered without it"
+        ));
+    }
+    removal.print(name, true, options.json, ui)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many templates that include a prompt are named, besides the last.
+const MOST_NAMED: usize = 4;
+
+/// The beginning of a sentence about the templates that include a prompt, if there are any.
+pub(super) fn included_in(
+    opened: &OpenedCatalog,
+    catalog: &Latest<'_>,
+    found: PromptRef<'_>,
+) -> Option<String> {
+    let files = opened.world(catalog).template_files();
+    let names: Vec<String> = includers(files, found).into_iter().collect();
+    let (last, others) = names.split_last()?;
+    let shown = &others[..others.len().min(MOST_NAMED)];
+    let shown = shown.join("`, `");
+    Some(match others.len() {
+        0 => format!("`{last}` includes it"),
+        1..=MOST_NAMED => format!("`{shown}` and `{last}` include it"),
+        count => format!(
+            "`{shown}` and {} other templates include it",
+            count + 1 - MOST_NAMED
+        ),
+    })
 }
 
 /// The prompt with that name in a library's files; the error for a library names what removes it.
@@ -75,6 +125,7 @@ pub(super) fn prompt_named<'c>(
     if found.library.stored().is_some() {
         return Err(path::in_store(name));
     }
+    path::refuse_package(found.library, name)?;
     Ok(found)
 }
 
@@ -118,6 +169,25 @@ impl<'r> Removal<'r> {
                 }
             }
         }
+    }
+
+    fn print(
+        &self,
+        name: &str,
+        changed: bool,
+        json: bool,
+        ui: &mut Ui,
+    ) -> Result<(), CommandError> {
+        if !json {
+            return Ok(());
+        }
+        let path = self.file.iter().filter(|_| changed);
+        let path = path.map(|file| self.library.path_of(file.display())).next();
+        ui.json(&DeletedPrompt {
+            name,
+            changed,
+            path,
+        })
     }
 
     /// Its parts, for people.

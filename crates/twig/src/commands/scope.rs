@@ -6,7 +6,7 @@ use super::old_spelling::renamed;
 use crate::connect::ConfigScope;
 use crate::ui::Ui;
 
-/// Whose files of a client are meant.
+// Whose files of a client are meant.
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {
     /// Whose files: `user` for yours, in every folder, or `project` for those of this folder, which

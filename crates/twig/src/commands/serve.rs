@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use twig_core::Catalog;
 use twig_mcp::{Server, ServerIdentity, Tools};
 use twig_sources::{Access, OfferedWorkspace, Watching};
 
 use super::check::counted;
 use super::opened_catalog::{Followed, FunctionArgs, OpenedCatalog, SourceArgs, offered};
 use crate::command_error::CommandError;
-use crate::config;
+use crate::config::{self, Config};
 use crate::function::Allowed;
 use crate::http::{self, HttpArgs};
 use crate::jobs::{JobSettings, Jobs};
@@ -41,6 +42,38 @@ pub(crate) struct ServeArgs {
     pub(super) http: HttpArgs,
 }
 
+impl ServeArgs {
+    /// An error of opening the sources; if only writing fails, it says how to serve them anyway.
+    fn explained(&self, error: CommandError) -> CommandError {
+        let sources = &self.sources;
+        let is_readable = || sources.project.is_some() && sources.check_project().is_ok();
+        if !self.read_only && is_readable() {
+            return error.hint("`--read-only` serves the project without the tools that write");
+        }
+        error
+    }
+
+    /// The sources, restricted as the configuration says if no flag does.
+    fn sources(&self, config: &Config) -> SourceArgs {
+        let mut sources = self.sources.clone();
+        if sources.only.is_empty() {
+            sources.only.clone_from(&config.serves_only);
+        }
+        sources
+    }
+
+    /// Logs what nothing matches of what alone is offered.
+    fn warn_of_unmatched(&self, catalog: &Catalog) {
+        for name in catalog.unmatched() {
+            if self.sources.only.is_empty() {
+                tracing::warn!("nothing matches `{name}` in `only` of [serve] yet");
+            } else {
+                tracing::warn!("nothing matches `--only {name}` yet");
+            }
+        }
+    }
+}
+
 pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
@@ -60,7 +93,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     } else {
         Watching::Auto
     };
-    let sources = options.sources.clone();
+    let sources = options.sources(&config);
     let reading = match access {
         Access::Read => Access::Read,
         _ => Access::ReadOrUpdate,
@@ -73,7 +106,8 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         }),
         config: followed,
     };
-    let opened = OpenedCatalog::load(places, config, sources, followed, access, watching)?;
+    let opened = OpenedCatalog::load(places, config, sources, followed, access, watching);
+    let opened = opened.map_err(|error| options.explained(error))?;
     let allowed = Allowed {
         is_remote: front.is_some(),
         ..opened.allowed(&options.functions)
@@ -88,9 +122,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let live = Arc::new(live);
     let catalog = live.published();
     live.log_problems();
-    for name in catalog.unmatched() {
-        tracing::warn!("nothing matches `--only {name}` yet");
-    }
+    options.warn_of_unmatched(&catalog);
     tracing::info!(
         "serving {} of {}{}",
         counted(catalog.len(), "prompt", "prompts"),
@@ -106,7 +138,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         writes: !options.read_only,
         trigger: config.trigger.clone(),
     };
-    let mcp = Server::new(identity(), config.limits.clone(), tools)
+    let mcp = Server::new(&identity(), config.limits.clone(), tools)
         .with_command_clients(config.command_clients.clone());
     let mcp = match front {
         Some(_) => mcp.for_remote_clients(),
@@ -137,6 +169,8 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         Some(front) => http::serve(service, front, config.http),
         None => serve_client(&service),
     };
+    // The thread that follows the disk may not have had the time.
+    opened_live.log_problems();
     // Threads that are still running may hold the store until the process ends.
     if let Some(store) = store {
         store.close();
@@ -161,6 +195,5 @@ fn identity() -> ServerIdentity {
         name: "twig".to_owned(),
         title: "Twig".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        instructions: None,
     }
 }

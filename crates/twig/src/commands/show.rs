@@ -5,17 +5,24 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
+use twig_core::model::ShellLines;
+use twig_core::shell_lines::shell_lines_of;
 use twig_core::{
-    Bodies, BodyError, Content, FileRole, MessageSource, PromptRef, RelativePath, Role,
+    Bodies, BodyError, Content, Dialect, FileRole, Marks, MessageSource, PromptRef, RelativePath,
+    Role,
 };
 
 use super::documents;
 use super::list::{self, PromptRow};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::origin::OriginRow;
+use super::packages::why::PackageOrigin;
 use crate::command_error::CommandError;
 use crate::places::Places;
 use crate::ui::{Ui, one_line};
+
+/// The most names on a line.
+const MOST_NAMES: usize = 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
@@ -34,7 +41,22 @@ pub(crate) struct ShowArgs {
 struct ShownPrompt<'c> {
     #[serde(flatten)]
     row: PromptRow<'c>,
+    /// The number of the first argument, if numbers stand for arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_argument: Option<u8>,
     messages: Vec<ShownMessage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<PackageOrigin>,
+    /// What the prompt's own client would put in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shell_lines: Vec<ShellLineRow>,
+}
+
+/// A command or file in a prompt's text.
+#[derive(Debug, Serialize)]
+struct ShellLineRow {
+    kind: &'static str,
+    text: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -64,13 +86,44 @@ pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         .map(|message| shown(&opened.live, found, message));
     let messages: Vec<ShownMessage> = messages.collect::<Result<_, _>>()?;
     let row = list::row(found.library, found.prompt, None);
+    let shell_lines = shell_lines_of(&opened.live, found.library, found.prompt);
+    let shell_lines: Vec<ShellLineRow> = shell_lines
+        .into_iter()
+        .map(|(kind, text)| ShellLineRow {
+            kind: kind.as_str(),
+            text,
+        })
+        .collect();
+    let first_argument = match found.prompt.dialect {
+        Dialect::Marks(Marks::Dollar { first, .. }) => Some(first),
+        _ => None,
+    };
+    let shown = ShownPrompt {
+        row,
+        first_argument,
+        messages,
+        package: PackageOrigin::of(found.library),
+        shell_lines,
+    };
     if options.json {
-        ui.json(&ShownPrompt { row, messages })?;
+        ui.json(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
     let names_workspace = opened.has_several_workspaces();
     ui.page();
-    print(&opened.places, &row, &messages, names_workspace, ui)?;
+    print(&opened.places, &shown, names_workspace, ui)?;
+    if !shown.shell_lines.is_empty() {
+        ui.line("")?;
+        ui.heading(match found.library.shell_lines {
+            ShellLines::Text => "put in by its own client, served as text",
+            ShellLines::Instruct => "put in by its own client, served as instructions",
+        })?;
+        let rows = shown.shell_lines.iter();
+        let rows: Vec<Vec<String>> = rows
+            .map(|it| vec![it.kind.to_owned(), one_line(&it.text)])
+            .collect();
+        ui.facts("  ", &rows)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -146,11 +199,11 @@ fn shown(
 
 fn print(
     places: &Places,
-    row: &PromptRow<'_>,
-    messages: &[ShownMessage],
+    shown: &ShownPrompt<'_>,
     names_workspace: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
+    let ShownPrompt { row, messages, .. } = shown;
     let mut facts = vec![vec!["name".to_owned(), row.name.to_owned()]];
     let mut fact = |key: &str, value: Option<&str>| {
         if let Some(value) = value {
@@ -175,7 +228,16 @@ fn print(
             fact("version", version.map(|it| it.to_string()).as_deref());
         }
     }
+    if let Some(package) = &shown.package {
+        fact("package", Some(&package.name));
+        fact("source", Some(&package.source));
+        fact("version", Some(&package.version));
+        let left_out = left_out(package);
+        fact("left out", left_out.as_deref());
+    }
     fact("runs", row.runs);
+    let first = shown.first_argument.map(|first| format!("${first}"));
+    fact("first argument", first.as_deref());
     let asked = row.asks.join(", ");
     fact("asks for", Some(&*asked).filter(|asked| !asked.is_empty()));
     ui.facts("", &facts)?;
@@ -196,6 +258,17 @@ fn print(
         ui.line(message.text.trim_end())?;
     }
     Ok(())
+}
+
+/// What `only` leaves out of a package, as far as a line has room.
+fn left_out(package: &PackageOrigin) -> Option<String> {
+    let names = &package.left_out;
+    let shown = names.get(..MOST_NAMES).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(MOST_NAMES) {
+        _ if names.is_empty() => None,
+        0 => Some(shown),
+        more => Some(format!("{shown} and {more} more")),
+    }
 }
 
 fn argument_cells(argument: &list::ArgumentRow<'_>) -> Vec<String> {

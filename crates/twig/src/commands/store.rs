@@ -15,7 +15,7 @@ use crate::command_error::{CommandError, ErrorKind};
 use crate::config::{self, Config};
 use crate::places::Places;
 
-/// The selected workspace.
+// The selected workspace.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct WorkspaceArgs {
     /// The workspace
@@ -23,7 +23,7 @@ pub(crate) struct WorkspaceArgs {
     pub(super) workspace: String,
 }
 
-/// The selected project.
+// The selected project.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ProjectArgs {
     #[command(flatten)]
@@ -294,7 +294,7 @@ pub(super) fn no_project(project: &StoreName, workspace: &str, others: &[Summary
 
 fn no_projects(workspace: &str) -> CommandError {
     let flag = workspace_flag(workspace);
-    CommandError::fixable(format!("workspace '{workspace}' has no projects"))
+    CommandError::fixable(format!("workspace `{workspace}` has no projects"))
         .hint(format!("make one with `twig project create NAME{flag}`"))
 }
 
@@ -322,7 +322,7 @@ fn only_project(store: &dyn Store) -> Result<StoreName, CommandError> {
             } else {
                 String::new()
             };
-            let message = format!("workspace '{workspace}' has several projects: {shown}{more}");
+            let message = format!("workspace `{workspace}` has several projects: {shown}{more}");
             Err(CommandError::new(ErrorKind::Usage, message).hint("say which one with `-p NAME`"))
         }
     }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use twig_core::problem::shell_word;
 use twig_core::store::{Author, ItemKind, Noun, Project, Store, StoreError, StoreName};
 use twig_sources::{
     Access, CheckedFolder, FolderItem, FolderUpdate, PreferredSide, ProjectFolderError,
@@ -79,6 +80,8 @@ struct UpdateRow<'c> {
     conflicts: Vec<UpdatedItem<'c>>,
     unchanged: usize,
     only_in_project: usize,
+    /// Files that `project.json` does not list, and that were not imported.
+    without_entry: &'c [String],
 }
 
 /// One item of an update.
@@ -271,19 +274,31 @@ fn update(
     if !done.conflicts.is_empty() {
         let conflicts = counted(done.conflicts.len(), "conflict", "conflicts");
         let message =
-            format!("nothing was changed: {conflicts} between {shown} and project '{name}'");
+            format!("nothing was changed: {conflicts} between {shown} and project `{name}`");
         let hint = "`--prefer folder` takes the folder's side of each conflict, `--prefer project` the project's";
         return Err(CommandError::fixable(message).hint(hint));
     }
-    let (did, place) = (if dry { "Would update" } else { "Updated" }, &options.place);
+    let (did, place) = (if dry { "would update" } else { "updated" }, &options.place);
     ui.say(format!(
-        "{did} project '{name}' in workspace '{}': {} new, {} changed, {} kept, {} unchanged",
+        "{did} project `{name}` in workspace `{}`: {} new, {} changed, {} kept, {} unchanged",
         place.workspace,
         done.created.len(),
         done.updated.len(),
         done.kept.len(),
         done.unchanged,
     ));
+    if let Some(file) = done.without_entry.first() {
+        let (noun, uri) = if file.starts_with("prompts/") {
+            ("prompt", "")
+        } else {
+            ("resource", " --uri URI")
+        };
+        let (flag, path) = (workspace_flag(&place.workspace), folder.join(file));
+        ui.say(format!(
+            "hint: `twig {noun} add NAME -p {name}{flag}{uri} -c @{}` adds {file} to the project",
+            shell_word(&path.display().to_string())
+        ));
+    }
     if !done.kept.is_empty() || done.only_in_project > 0 {
         let flag = workspace_flag(&place.workspace);
         ui.say(format!(
@@ -310,10 +325,15 @@ fn update_cells(done: &FolderUpdate) -> Vec<Vec<String>> {
         .map(|item| row("kept", item, "newer in the project"));
     let conflicts = done.conflicts.iter();
     let conflicts = conflicts.map(|(item, why)| row("conflict", item, why.sentence()));
+    let without_entry = done.without_entry.iter().map(|file| {
+        let why = "is not listed in project.json, and was not imported";
+        ["ignored", "-", file, why].map(str::to_owned).to_vec()
+    });
     created
         .chain(updated)
         .chain(kept)
         .chain(conflicts)
+        .chain(without_entry)
         .collect()
 }
 
@@ -342,6 +362,7 @@ fn update_row<'c>(
             .collect(),
         unchanged: done.unchanged,
         only_in_project: done.only_in_project,
+        without_entry: &done.without_entry,
     }
 }
 

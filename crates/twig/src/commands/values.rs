@@ -63,7 +63,7 @@ pub(super) fn given(
     if let Some((key, value)) = unknown.first() {
         let mut error = match render::refuse_unknown(arguments, &unknown) {
             Err(error) => CommandError::from(error),
-            Ok(()) => CommandError::fixable(format!("Unknown arguments: {key}")),
+            Ok(()) => CommandError::fixable(format!("Unknown argument: {key}")),
         };
         if !arguments.is_empty() {
             error = error.hint(format!(
@@ -113,15 +113,15 @@ pub(super) fn ask_for_missing(
     if missing.is_empty() {
         return Ok(());
     }
-    let Some(mut terminal) = QuestionTerminal::standard()? else {
+    let Some(terminal) = QuestionTerminal::standard()? else {
         return Ok(());
     };
-    ask(&mut terminal, &missing, given)
+    ask(terminal, &missing, given)
 }
 
 /// Asks for the values of arguments, one after the other, until the user ends the input.
 pub(super) fn ask(
-    terminal: &mut QuestionTerminal,
+    mut terminal: QuestionTerminal,
     arguments: &[Argument],
     given: &mut Vec<GivenPair>,
 ) -> Result<(), CommandError> {
@@ -132,6 +132,7 @@ pub(super) fn ask(
             }
             ValueAnswer::Skipped => {}
             ValueAnswer::Ended => break,
+            ValueAnswer::Signal(number) => return terminal.end_by(number),
         }
     }
     Ok(())

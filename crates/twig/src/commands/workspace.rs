@@ -92,7 +92,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
                 return Err(stores.no_workspace(&name, hint.to_owned()));
             }
             let losing = losing(projects(&stores, &name));
-            if !yes.is_given(ui) && !ask_to_delete(&format!("workspace '{name}'"), &losing, ui)? {
+            if !yes.is_given(ui) && !ask_to_delete(&format!("workspace `{name}`"), &losing, ui)? {
                 return Ok(ExitCode::FAILURE);
             }
             stores.workspaces.delete(&name)?;

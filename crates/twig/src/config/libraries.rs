@@ -3,15 +3,28 @@
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients;
-use twig_clients::format::Options;
+use twig_core::model::ShellLines;
 use twig_core::parse::{Table, TomlItem, TomlValue};
-use twig_core::{LibraryKind, LibraryName};
-use twig_sources::Remembered;
+use twig_core::{LibraryName, RelativePath};
+use twig_sources::{Remembered, WantedPackage};
 
 use crate::places::Places;
 
 /// What is wrong, and where.
 type LibraryEntryError = (String, usize);
+
+/// The settings of one folder.
+pub(super) const FIELDS: [&str; 9] = [
+    "path",
+    "source",
+    "ref",
+    "only",
+    "kind",
+    "name",
+    "first_argument",
+    "repository",
+    "shell_lines",
+];
 
 /// Reads every entry; a relative path starts at the configuration's own folder.
 pub(super) fn read(
@@ -37,16 +50,23 @@ fn entry(
     start: usize,
 ) -> Result<Remembered, LibraryEntryError> {
     let mut remembered = Remembered::default();
+    let is_package = table.get("source").is_some();
     for entry in &table.entries {
         let at = entry.key_span.start;
         match (&*entry.key, &entry.item.value) {
+            ("path" | "source" | "ref" | "only", _) if is_package => {}
+            ("ref" | "only", _) => {
+                let message = format!("`{}` is for packages, which have a `source`", entry.key);
+                return Err((message, at));
+            }
             ("path", TomlValue::Text(text)) if !text.is_empty() => {
                 remembered.path = expand(places, config, text);
             }
+            ("repository", TomlValue::Text(text)) if !text.is_empty() => {
+                remembered.repository = Some(expand(places, config, text));
+            }
             ("kind", TomlValue::Text(text)) => {
-                let Some(kind) = clients::kind(text) else {
-                    return Err((unknown_kind(text), at));
-                };
+                let kind = clients::kind_named(text).map_err(|why| (why, at))?;
                 remembered.kind = Some(kind);
             }
             ("name", TomlValue::Text(text)) => {
@@ -57,20 +77,34 @@ fn entry(
                 remembered.name = Some(name);
             }
             ("first_argument", TomlValue::Integer(number @ (0 | 1))) => {
-                remembered.options = Options {
-                    first_argument: Some(u8::from(*number == 1)),
-                };
+                remembered.options.first_argument = Some(u8::from(*number == 1));
             }
             ("first_argument", _) => {
                 let message = "`first_argument` is the number of the first argument: 0 or 1";
                 return Err((message.to_owned(), at));
             }
-            (key @ ("path" | "kind" | "name"), _) => {
+            ("shell_lines", value) => {
+                let word = match value {
+                    TomlValue::Text(word) => ShellLines::parse(word),
+                    _ => None,
+                };
+                let Some(shell_lines) = word else {
+                    let message = "`shell_lines` is \"text\" or \"instruct\"";
+                    return Err((message.to_owned(), at));
+                };
+                remembered.options.shell_lines = shell_lines;
+            }
+            (key @ ("path" | "kind" | "name" | "repository"), _) => {
                 return Err((format!("`{key}` of a library has to be text"), at));
             }
+            (key, _) if super::SETTINGS.contains(&key) => {
+                let message = format!(
+                    "`{key}` is not a setting of a library: put it above the first [[libraries]]"
+                );
+                return Err((message, at));
+            }
             (key, _) => {
-                let known = ["path", "kind", "name", "first_argument"];
-                let near = twig_core::suggest::near(key, known);
+                let near = twig_core::suggest::near(key, FIELDS);
                 let near = near.first().map(|name| format!("; did you mean `{name}`?"));
                 let message = format!(
                     "unknown setting `{key}` of a library{}",
@@ -80,11 +114,48 @@ fn entry(
             }
         }
     }
-    if remembered.path.as_os_str().is_empty() {
-        let message = "a library under [[libraries]] needs a `path`, such as \"~/prompts\"";
+    if is_package {
+        remembered.package = Some(package(table, remembered.name.clone())?);
+    } else if remembered.path.as_os_str().is_empty() {
+        let message =
+            "a library under [[libraries]] needs a `path` or a `source`: path = \"~/prompts\"";
         return Err((message.to_owned(), start));
     }
     Ok(remembered)
+}
+
+/// A package: `source`, `ref`, `path` and `only`.
+fn package(
+    table: &Table<'_>,
+    name: Option<LibraryName>,
+) -> Result<WantedPackage, LibraryEntryError> {
+    let text = |key: &str| match table.get(key) {
+        None => Ok(None),
+        Some(item) => match &item.value {
+            TomlValue::Text(text) => Ok(Some((&**text, item.span.start))),
+            _ => Err((
+                format!("`{key}` of a package has to be text"),
+                item.span.start,
+            )),
+        },
+    };
+    let (source, at) = text("source")?.unwrap_or_default();
+    let reference = text("ref")?.map(|(text, _)| text);
+    let path = match text("path")? {
+        None => None,
+        Some((path, at)) => {
+            let path = RelativePath::parse(path);
+            Some(path.map_err(|error| (format!("`path` in the package {error}"), at))?)
+        }
+    };
+    let only = match table.get("only") {
+        None => Vec::new(),
+        Some(item) => super::patterns("only", item).map_err(|(_, item)| {
+            let message = "`only` is a list of names in the package: [\"pdf\", \"debug*\"]";
+            (message.to_owned(), item.span.start)
+        })?,
+    };
+    WantedPackage::new(source, reference, path, only, name).map_err(|message| (message, at))
 }
 
 /// The message about a name that no library can have.
@@ -92,15 +163,6 @@ pub(crate) fn bad_name(text: &str) -> String {
     match LibraryName::from_folder(text) {
         Some(name) => format!("`{text}` is not a valid library name; `{name}` is one"),
         None => format!("`{text}` is not a valid library name: letters, digits and `_`"),
-    }
-}
-
-fn unknown_kind(text: &str) -> String {
-    let known: Vec<&str> = clients::kinds().map(LibraryKind::as_str).collect();
-    let near = twig_core::suggest::near(text, known.iter().copied());
-    match near.first() {
-        Some(near) => format!("unknown kind `{text}`; did you mean `{near}`?"),
-        None => format!("unknown kind `{text}`; known are {}", known.join(", ")),
     }
 }
 

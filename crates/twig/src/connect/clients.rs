@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 pub(crate) use twig_clients::clients::ConfigSyntax as Syntax;
-use twig_clients::clients::{CONNECTED, EntryForm, KnownClient, ServerFile, client};
+use twig_clients::clients::{
+    CONNECTED, EntryForm, KnownClient, ListingLimit, PromptCall, RemoteForm, ServerFile, client,
+};
 
 use crate::places::ClientPlaces;
 
@@ -69,6 +71,11 @@ impl ConnectClient {
         self.known.title
     }
 
+    /// How much it shows its model of a list.
+    pub(crate) fn listing(self) -> Option<ListingLimit> {
+        self.known.listing
+    }
+
     pub(crate) fn syntax(self) -> Syntax {
         self.servers.syntax
     }
@@ -104,19 +111,45 @@ impl ConnectClient {
         }
     }
 
-    /// Whether it seems to be installed: its folder or its program exists.
-    pub(crate) fn is_installed(self, places: &ClientPlaces) -> bool {
+    /// Whether it seems to be installed: its program exists, or a file or folder of its own, which
+    /// `is_ours` tells from those that Twig made.
+    pub(crate) fn is_installed(
+        self,
+        places: &ClientPlaces,
+        is_ours: impl Fn(&Path) -> bool,
+    ) -> bool {
         let folders = self.servers.installed.iter();
         let mut folders = folders.filter_map(|folder| places.first(self.known, folder));
         let mut programs = self.servers.programs.iter();
-        folders.any(|folder| folder.exists()) || programs.any(|name| places.program(name).is_some())
+        folders.any(|folder| folder.exists() && !is_ours(&folder))
+            || programs.any(|name| places.program(name).is_some())
     }
 
-    /// What the user has to do or know once the file is written.
+    /// How it writes a server over HTTP.
+    pub(crate) fn remote(self) -> Option<RemoteForm> {
+        self.servers.remote
+    }
+
+    /// The text of a file that Twig makes, before its servers.
+    pub(super) fn new_file(self) -> &'static str {
+        self.servers.new_file
+    }
+
+    /// What the user has to do once the file is written; `{call}` stands for a call of a prompt.
     pub(crate) fn next(self, scope: ConfigScope) -> &'static str {
         let in_project = self.servers.next_in_project;
         let in_project = in_project.filter(|_| scope == ConfigScope::Project);
         in_project.unwrap_or(self.servers.next)
+    }
+
+    /// How a prompt is called there.
+    pub(crate) fn call(self) -> PromptCall {
+        self.servers.call
+    }
+
+    /// What the user should know besides.
+    pub(crate) fn note(self) -> Option<&'static str> {
+        self.servers.note
     }
 }
 

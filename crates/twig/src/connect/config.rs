@@ -7,7 +7,8 @@ use twig_sources::{LockedFile, NewFile, read_file};
 
 use super::clients::{ConfigScope, ConnectClient, Syntax};
 use super::diff::{Side, diff};
-use super::launch::{ClientLaunch, ServerEntry};
+use super::server_entry::{ServerEntry, ServerTarget};
+use super::yaml::{self, YamlPlace};
 use super::{file, jsonc, toml};
 use crate::edit_error::EditError;
 
@@ -133,25 +134,41 @@ impl ClientConfig {
     }
 
     /// The file with an entry.
-    pub(crate) fn with(&self, name: &str, launch: &ClientLaunch) -> Result<String, ConfigError> {
+    pub(crate) fn with(&self, name: &str, target: &ServerTarget) -> Result<String, ConfigError> {
         let text = self.text.as_deref().unwrap_or_default();
-        Ok(with(self.client, text, name, launch)?)
+        Ok(with(self.client, text, name, target)?)
     }
 
-    /// The file with the launch's program in an otherwise equal entry: what the user or the client
+    /// The file with the target's program in an otherwise equal entry: what the user or the client
     /// added to the entry stays.
     pub(crate) fn with_program(
         &self,
         name: &str,
-        launch: &ClientLaunch,
+        target: &ServerTarget,
     ) -> Result<String, ConfigError> {
-        let text = self.text.as_deref().unwrap_or_default();
+        let ServerTarget::Program(launch) = target else {
+            return self.with(name, target);
+        };
+        let (text, program) = (self.text.as_deref().unwrap_or_default(), &launch.program);
         let (keys, _) = self.client.layout(text);
         let edited = match self.client.syntax() {
-            Syntax::Jsonc => jsonc::set_program(text, keys, name, &launch.program)?,
-            Syntax::Toml => toml::set_program(text, keys[0], name, &launch.program)?,
+            Syntax::Jsonc => jsonc::set_program(text, keys, name, program)?,
+            Syntax::Toml => toml::set_program(text, keys[0], name, program)?,
+            syntax => yaml::set_program(text, yaml_place(keys, syntax), name, program)?,
         };
-        edited.map_or_else(|| self.with(name, launch), Ok)
+        edited.map_or_else(|| self.with(name, target), Ok)
+    }
+
+    /// True if the file is what Twig writes where there was none: then it does not show that the
+    /// client is installed.
+    pub(crate) fn has_only_twig(&self) -> bool {
+        let mut twigs = self.twigs();
+        let first = twigs.next().filter(|_| twigs.next().is_none());
+        let made = first.and_then(|entry| {
+            let target = entry.target.as_ref()?;
+            with(self.client, "", &entry.name, target).ok()
+        });
+        made.is_some() && made == self.text
     }
 
     /// The file without an entry: identical to its earlier state if nothing else changed since.
@@ -163,8 +180,8 @@ impl ClientConfig {
                 backup: Some(backup),
             });
         }
-        let launch = self.entry(name).and_then(|entry| entry.launch.as_ref());
-        let made = launch.and_then(|launch| with(self.client, "", name, launch).ok());
+        let target = self.entry(name).and_then(|entry| entry.target.as_ref());
+        let made = target.and_then(|target| with(self.client, "", name, target).ok());
         if made.as_deref() == Some(text) {
             return Ok(Without {
                 text: None,
@@ -184,6 +201,11 @@ impl ClientConfig {
                 let kept = newest.is_some_and(|newest| toml::has_container(newest, keys[0]));
                 toml::remove(text, keys[0], name, kept)?
             }
+            syntax => {
+                let place = yaml_place(keys, syntax);
+                let kept = newest.is_some_and(|newest| yaml::has_container(newest, place));
+                yaml::remove(text, place, name, kept)?
+            }
         };
         Ok(Without {
             text: Some(edited),
@@ -193,15 +215,15 @@ impl ClientConfig {
 
     /// The backup that equals this file except for our entry.
     pub(crate) fn origin(&self, name: &str) -> Result<Option<(PathBuf, String)>, ConfigError> {
-        let launch = self.entry(name).and_then(|entry| entry.launch.as_ref());
-        let Some(launch) = launch else {
+        let target = self.entry(name).and_then(|entry| entry.target.as_ref());
+        let Some(target) = target else {
             return Ok(None);
         };
         let backups = self.backups()?;
         let mut copies = backups.into_iter().rev();
         Ok(copies.find_map(|(path, before)| {
             let before = before?;
-            let again = with(self.client, &before, name, launch).ok();
+            let again = with(self.client, &before, name, target).ok();
             (again == self.text).then_some((path, before))
         }))
     }
@@ -256,6 +278,7 @@ fn entries(client: ConnectClient, text: &str) -> Result<Vec<ServerEntry>, EditEr
     let listed = match client.syntax() {
         Syntax::Jsonc => jsonc::entries(text, keys)?,
         Syntax::Toml => toml::entries(text, keys[0])?,
+        syntax => yaml::entries(text, yaml_place(keys, syntax))?,
     };
     let listed = listed.into_iter();
     Ok(listed
@@ -267,13 +290,27 @@ fn with(
     client: ConnectClient,
     text: &str,
     name: &str,
-    launch: &ClientLaunch,
+    target: &ServerTarget,
 ) -> Result<String, EditError> {
     let (keys, form) = client.layout(text);
-    let entry = launch.entry(form);
+    let entry = target.entry(form, client.remote(), name);
+    let text = if text.is_empty() {
+        client.new_file()
+    } else {
+        text
+    };
     match client.syntax() {
         Syntax::Jsonc => jsonc::set(text, keys, name, &entry),
         Syntax::Toml => toml::set(text, keys[0], name, &entry),
+        syntax => yaml::set(text, yaml_place(keys, syntax), name, &entry),
+    }
+}
+
+/// Where the servers are in a YAML file.
+fn yaml_place(keys: &'static [&'static str], syntax: Syntax) -> YamlPlace {
+    YamlPlace {
+        key: keys[0],
+        is_list: syntax == Syntax::YamlList,
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a client starts a server: converts to and from the format of its file.
+//! A program that a client starts as a server: converts to and from the format of its file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,8 +20,8 @@ pub(crate) struct ClientLaunch {
 }
 
 impl ClientLaunch {
-    /// The entry that a client reads.
-    pub(crate) fn entry(&self, form: Form) -> ConfigNode {
+    /// The entry of that name that a client reads.
+    pub(crate) fn entry(&self, form: Form, name: &str) -> ConfigNode {
         let mut entry = Vec::new();
         let mut add = |key: &str, node: ConfigNode| entry.push((key.to_owned(), node));
         let env = ConfigNode::Table(
@@ -31,14 +31,30 @@ impl ClientLaunch {
                 .collect(),
         );
         match form {
-            Form::Plain | Form::Typed => {
-                if form == Form::Typed {
-                    add("type", ConfigNode::text("stdio"));
+            Form::Plain | Form::Typed | Form::AllTools | Form::Named => {
+                match form {
+                    Form::Typed => add("type", ConfigNode::text("stdio")),
+                    Form::AllTools => add("type", ConfigNode::text("local")),
+                    Form::Named => add("name", ConfigNode::text(name)),
+                    _ => {}
                 }
                 add("command", ConfigNode::text(&self.program));
                 add("args", ConfigNode::List(self.args.clone()));
                 if !self.env.is_empty() {
                     add("env", env);
+                }
+                if form == Form::AllTools {
+                    add("tools", ConfigNode::List(vec!["*".to_owned()]));
+                }
+            }
+            Form::Extension => {
+                add("enabled", ConfigNode::Flag(true));
+                add("type", ConfigNode::text("stdio"));
+                add("name", ConfigNode::text(name));
+                add("cmd", ConfigNode::text(&self.program));
+                add("args", ConfigNode::List(self.args.clone()));
+                if !self.env.is_empty() {
+                    add("envs", env);
                 }
             }
             Form::Enabled | Form::Local => {
@@ -81,44 +97,14 @@ impl ClientLaunch {
     }
 }
 
-/// A server in a client's file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ServerEntry {
-    pub(crate) name: String,
-    /// `None` if it is not a program, or written in an unknown form.
-    pub(crate) launch: Option<ClientLaunch>,
-    /// The folder that it is started in, if the file names one.
-    pub(crate) folder: Option<String>,
-    /// Whether the file disables it.
-    pub(crate) is_off: bool,
-    /// Its source text in the file.
-    pub(crate) raw: String,
-}
-
-impl ServerEntry {
-    pub(crate) fn read(name: String, value: &Value, raw: String) -> Self {
-        let flag = |key: &str| value.get(key).and_then(Value::as_bool);
-        Self {
-            name,
-            launch: launch(value),
-            folder: value.get("cwd").and_then(Value::as_str).map(str::to_owned),
-            is_off: flag("disabled") == Some(true) || flag("enabled") == Some(false),
-            raw,
-        }
-    }
-
-    pub(crate) fn is_twig(&self) -> bool {
-        self.launch.as_ref().is_some_and(ClientLaunch::is_twig)
-    }
-}
-
 /// Every form is read in every file: users copy entries from one client to another.
-fn launch(value: &Value) -> Option<ClientLaunch> {
+pub(super) fn read(value: &Value) -> Option<ClientLaunch> {
     let words = |value: &Value| -> Option<Vec<String>> {
         let items = value.as_array()?.iter();
         items.map(|item| item.as_str().map(str::to_owned)).collect()
     };
-    let (program, args) = match value.get("command")? {
+    let command = value.get("command").or_else(|| value.get("cmd"));
+    let (program, args) = match command? {
         Value::String(program) => {
             let args = value.get("args").map_or(Some(Vec::new()), words)?;
             (program.clone(), args)
@@ -128,7 +114,8 @@ fn launch(value: &Value) -> Option<ClientLaunch> {
             (words.next()?, words.collect())
         }
     };
-    let env = value.get("env").or_else(|| value.get("environment"));
+    let env = ["env", "environment", "envs"];
+    let env = env.into_iter().find_map(|key| value.get(key));
     let env = env.map_or(Some(BTreeMap::new()), |env| {
         let pairs = env.as_object()?.iter();
         pairs

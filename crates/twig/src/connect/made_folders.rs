@@ -57,6 +57,29 @@ pub(crate) fn remove_made_folders(record: Option<&Path>, file: &Path) {
     log_failure(record, changed);
 }
 
+/// The folders that are recorded, for commands that only read.
+pub(crate) fn made_folders(record: Option<&Path>) -> BTreeSet<PathBuf> {
+    let text = record.and_then(|record| fs::read(record).ok());
+    let made = text.and_then(|text| serde_json::from_slice::<MadeFolders>(&text).ok());
+    let folders = made.unwrap_or_default().folders;
+    folders.into_iter().map(PathBuf::from).collect()
+}
+
+/// True if a folder is one that was made, and nothing in it is of the client: only `file` and its
+/// backups, and further folders of that kind.
+pub(crate) fn holds_only(folder: &Path, file: &Path, made: &BTreeSet<PathBuf>) -> bool {
+    let is_of_file = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let own = file.file_name().unwrap_or_default().to_string_lossy();
+        path.parent() == file.parent() && name.starts_with(&*own)
+    };
+    let Some(entries) = fs::read_dir(folder).ok().filter(|_| made.contains(folder)) else {
+        return false;
+    };
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    paths.all(|path| is_of_file(&path) || holds_only(&path, file, made))
+}
+
 fn log_failure(record: &Path, changed: Result<(), LockError>) {
     if let Err(error) = changed {
         tracing::warn!("{} was not changed: {error}", record.display());

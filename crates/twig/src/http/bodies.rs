@@ -89,6 +89,19 @@ impl RequestBodies {
         }
     }
 
+    /// The memory that a job needs whose request is no longer there.
+    pub(super) fn room_for_job(
+        &self,
+        held: usize,
+    ) -> Result<Option<SemaphorePermit<'_>>, HttpRefusal> {
+        if held <= SMALL_BODY {
+            return Ok(None);
+        }
+        let room = u32::try_from(held).ok();
+        let room = room.and_then(|room| self.room.try_acquire_many(room).ok());
+        room.map(Some).ok_or(HttpRefusal::Busy)
+    }
+
     /// Reads a body, up to the limit.
     pub(super) async fn read(
         &self,

@@ -71,6 +71,22 @@ impl HttpBodies {
     }
 }
 
+impl<'s> RequestFiles<'s> {
+    /// Runs work in its turn, which lasts until the result is dropped; `None` if there was no turn.
+    fn in_turn(
+        &self,
+        queue: &'s HeavyWork,
+        prompt: &str,
+        work: &mut (dyn FnMut() + Send),
+    ) -> Option<HeavyTurn<'s>> {
+        block_in_place(|| {
+            let turn = queue.enter(lane(self.peer, None, Some(prompt)))?;
+            on_own_thread(work);
+            Some(turn)
+        })
+    }
+}
+
 impl Bodies for RequestFiles<'_> {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
         block_in_place(|| self.shared.live.read(library, path))
@@ -108,26 +124,14 @@ impl Bodies for RequestFiles<'_> {
     }
 
     fn with_media(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
-        block_in_place(|| {
-            let turn = self.shared.media.enter(lane(self.peer, None, Some(prompt)));
-            let has_turn = turn.is_some();
-            *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
-            if has_turn {
-                on_own_thread(work);
-            }
-            has_turn
-        })
+        let turn = self.in_turn(&self.shared.media, prompt, work);
+        let has_turn = turn.is_some();
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+        has_turn
     }
 
     fn aside(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {
-        block_in_place(|| {
-            let turn = self.shared.heavy.enter(lane(self.peer, None, Some(prompt)));
-            let has_turn = turn.is_some();
-            if has_turn {
-                on_own_thread(work);
-            }
-            has_turn
-        })
+        self.in_turn(&self.shared.heavy, prompt, work).is_some()
     }
 }
 

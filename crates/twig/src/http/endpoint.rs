@@ -20,9 +20,10 @@ use super::disk::RequestFiles;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
 use super::peers::HttpPeer;
+use super::question;
 use super::replies::SentDocument;
 use super::routes::{App, close_unless_known, peer};
-use super::sessions::Pending;
+use super::sessions::{HttpSession, Pending};
 use super::stream;
 
 /// `/mcp`, for clients that name this server as host and send the token.
@@ -100,7 +101,7 @@ pub(super) async fn turn_away(trouble: HttpRefusal, parts: &Parts, body: Body) -
     response
 }
 
-async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Reply> {
+async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Response, Reply> {
     let headers = &parts.headers;
     let limit = shared.service.limits.message;
     let body = shared.bodies.read(headers, body, limit).await;
@@ -150,6 +151,8 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
                     let reply = http::finish(&mut connection, ticket, done);
                     Ok(send(shared, reply, None, || busy).await)
                 }
+                // Only sessions have questions.
+                other => Ok(respond(without_stream(other, &exchange))),
             }
         }
         ConnectionKind::New => {
@@ -173,18 +176,18 @@ async fn post(shared: &Shared, parts: &Parts, body: Body) -> Result<Response, Re
             let Some(session) = shared.sessions.find(id) else {
                 return Err(exchange.refuse(&HttpRefusal::NoSession));
             };
-            let answer = {
-                let mut inside = session.inside();
-                let connection = &mut inside.connection;
-                let answer = shared.answer(&exchange, connection, &bodies, is_long);
-                // This message may have cancelled another request.
-                inside.end_cancelled();
-                answer
-            };
+            let answer = shared.answer_in(&session, &exchange, &bodies, is_long);
             drop(turn);
-            let HttpAnswer::Job(job) = answer else {
-                let reply = without_stream(answer, &exchange);
-                return Ok(send(shared, reply, document, busy).await);
+            let job = match answer {
+                HttpAnswer::Job(job) => job,
+                HttpAnswer::Question(question, ticket) => {
+                    let pending = Pending { session, ticket };
+                    return Ok(question::stream(pending, &question, peer, shared));
+                }
+                other => {
+                    let reply = without_stream(other, &exchange);
+                    return Ok(send(shared, reply, document, busy).await);
+                }
             };
             let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
             let pending = Pending { session, ticket };
@@ -240,6 +243,26 @@ impl Shared {
         }
     }
 
+    /// Answers on the connection of a session. What goes on after the answer to a question is handed
+    /// to the stream of the question.
+    fn answer_in(
+        &self,
+        session: &HttpSession,
+        exchange: &Exchange<'_>,
+        bodies: &RequestFiles<'_>,
+        is_long: bool,
+    ) -> HttpAnswer {
+        let mut inside = session.inside();
+        let mut answer = self.answer(exchange, &mut inside.connection, bodies, is_long);
+        if let HttpAnswer::Resumed(ticket, resumed) = answer {
+            inside.resume(ticket, resumed);
+            answer = HttpAnswer::Reply(Reply::accepted());
+        }
+        // This message may have cancelled another request.
+        inside.end_cancelled();
+        answer
+    }
+
     /// Answers from the current catalog; encoding a long document does not hold up other requests.
     fn answer(
         &self,
@@ -266,7 +289,10 @@ impl Shared {
 fn without_stream(answer: HttpAnswer, exchange: &Exchange<'_>) -> Reply {
     match answer {
         HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => reply,
-        HttpAnswer::Stream(_) | HttpAnswer::Job(_) => exchange.refuse(&HttpRefusal::Panic),
+        HttpAnswer::Stream(_)
+        | HttpAnswer::Job(_)
+        | HttpAnswer::Question(..)
+        | HttpAnswer::Resumed(..) => exchange.refuse(&HttpRefusal::Panic),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Serving many clients over HTTP.
+// Serving many clients over HTTP.
 #[derive(Debug, Args)]
 pub(crate) struct HttpArgs {
     /// Serve over HTTP on this address instead; port 0 picks a free one

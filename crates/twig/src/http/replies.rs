@@ -107,6 +107,12 @@ impl Replies {
         Ok(Body::new(ReplyPieces(pieces)))
     }
 
+    /// An event of a stream, once there is memory for it.
+    pub(super) async fn event(self: &Arc<Self>, event: Vec<u8>) -> Result<Bytes, HttpRefusal> {
+        let room = self.take_written(event.len()).await?;
+        Ok(Bytes::from_owner(OwnBytes(event, room)))
+    }
+
     /// Reserves memory for an encoded reply. Only a few may wait: they use memory meanwhile.
     async fn take_written(
         self: &Arc<Self>,

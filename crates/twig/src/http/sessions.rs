@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 use tokio::task::block_in_place;
 use twig_core::Catalog;
+use twig_mcp::http::ResumedRequest;
 use twig_mcp::{Connection, Ticket};
 
 use crate::jobs::RunningJob;
@@ -36,9 +37,27 @@ pub(super) struct SessionState {
     pub(super) changes: watch::Receiver<Arc<Catalog>>,
     /// The running jobs of its requests.
     running: BTreeMap<Ticket, Weak<RunningJob>>,
+    /// The streams of requests that wait for the answer to a question.
+    questions: BTreeMap<Ticket, oneshot::Sender<ResumedRequest>>,
 }
 
 impl SessionState {
+    /// Registers the stream of a question; the receiver gets what its request goes on with, or
+    /// learns that the request was cancelled.
+    pub(super) fn await_answer(&mut self, ticket: Ticket) -> oneshot::Receiver<ResumedRequest> {
+        let (answered, answer) = oneshot::channel();
+        self.questions.insert(ticket, answered);
+        answer
+    }
+
+    /// Hands a request that goes on to the stream of its question.
+    pub(super) fn resume(&mut self, ticket: Ticket, resumed: ResumedRequest) {
+        if let Some(stream) = self.questions.remove(&ticket) {
+            // A stream that has just ended abandons the request.
+            let _ = stream.send(resumed);
+        }
+    }
+
     /// Tracks a job, so that the client can cancel it.
     pub(super) fn follow(&mut self, ticket: Ticket, job: &Arc<RunningJob>) {
         self.running.insert(ticket, Arc::downgrade(job));
@@ -49,6 +68,7 @@ impl SessionState {
     /// Cancels the jobs that the client has cancelled.
     pub(super) fn end_cancelled(&mut self) {
         let connection = &self.connection;
+        self.questions.retain(|ticket, _| connection.wants(*ticket));
         self.running.retain(|ticket, job| {
             let is_wanted = connection.wants(*ticket);
             if let Some(job) = job.upgrade().filter(|_| !is_wanted) {
@@ -102,6 +122,7 @@ impl Sessions {
                 connection,
                 changes,
                 running: BTreeMap::new(),
+                questions: BTreeMap::new(),
             }),
             presence: Mutex::new(Presence {
                 used: Instant::now(),
@@ -213,7 +234,7 @@ impl HttpSession {
     }
 }
 
-/// A job of a session; dropping it removes it from the session.
+/// A job or question of a session; dropping it removes it from the session.
 pub(super) struct Pending {
     pub(super) session: Arc<HttpSession>,
     pub(super) ticket: Ticket,
@@ -224,6 +245,7 @@ impl Drop for Pending {
         let mut inside = self.session.inside();
         inside.connection.abandon(self.ticket);
         inside.running.remove(&self.ticket);
+        inside.questions.remove(&self.ticket);
     }
 }
 
@@ -260,9 +282,8 @@ mod tests {
             name: String::new(),
             title: String::new(),
             version: String::new(),
-            instructions: None,
         };
-        let server = Arc::new(Server::new(identity, Limits::default(), Tools::default()));
+        let server = Arc::new(Server::new(&identity, Limits::default(), Tools::default()));
         sessions.start(Connection::new(server), watch::channel(Arc::default()).1)
     }
 

@@ -21,7 +21,7 @@ use super::accept::is_over;
 use super::sessions::HttpSession;
 
 /// A comment, which clients ignore.
-const COMMENT: &[u8] = b":\n\n";
+pub(super) const COMMENT: &[u8] = b":\n\n";
 
 /// The stream of a subscription, which begins with its acknowledgement.
 pub(super) fn subscription(
@@ -64,7 +64,12 @@ fn respond(stream: Stream) -> Response {
         let (event, stream) = stream?.next().await?;
         Some((Ok::<_, Infallible>(event), stream))
     });
-    let mut response = Response::new(Body::from_stream(events));
+    event_stream(Body::from_stream(events))
+}
+
+/// A response whose body is a stream of events.
+pub(super) fn event_stream(events: Body) -> Response {
+    let mut response = Response::new(events);
     let headers = response.headers_mut();
     let set = [
         (header::CONTENT_TYPE, "text/event-stream"),
@@ -168,7 +173,7 @@ async fn gone(ended: Option<&mut oneshot::Receiver<()>>) {
 
 /// Messages as events. Compact JSON has no line breaks, so one line holds a message.
 #[derive(Default)]
-struct Events(Vec<u8>);
+pub(super) struct Events(pub(super) Vec<u8>);
 
 impl Outbox for Events {
     fn bytes(&mut self, bytes: &[u8]) {

@@ -11,6 +11,11 @@ use super::*;
 const SOON: Duration = Duration::from_secs(10);
 
 fn call() -> Work {
+    call_of("p")
+}
+
+/// The function of a prompt.
+fn call_of(prompt: &str) -> Work {
     let folder = LibraryRoot {
         name: LibraryName::from_folder("f").unwrap(),
         root: "/".into(),
@@ -19,8 +24,8 @@ fn call() -> Work {
     };
     let library = empty_library(&folder, LibraryKind::Twig, Vec::new());
     Work::Function(Box::new(FunctionCall {
-        prompt: "p".into(),
-        name: "p".into(),
+        prompt: prompt.into(),
+        name: prompt.into(),
         library: Arc::new(library),
         function: Function::command(RelativePath::parse("run").unwrap(), Vec::new()),
         input: String::new(),
@@ -34,6 +39,7 @@ fn search() -> Work {
         text: "needle".to_owned(),
         scope: SearchScope::All,
         limit: 5,
+        enough: 5,
     })
 }
 
@@ -174,28 +180,40 @@ fn a_receiver_that_fails_costs_no_place() {
 
 #[test]
 fn one_client_neither_fills_the_queue_nor_takes_every_turn() {
-    let (jobs, go) = gated(SOON);
+    let (began, has_begun) = channel();
+    let (go, gate) = channel::<()>();
+    let shared = (Mutex::new(began), Mutex::new(gate));
+    let jobs = jobs(SOON, move |work, _| {
+        if let Work::Function(call) = work {
+            let _ = shared.0.lock().unwrap().send(call.prompt.to_string());
+        }
+        let _ = shared.1.lock().unwrap().recv();
+        printed()
+    });
     let (starter, outcomes) = Starter::new(&jobs);
     let greedy = Lane::new(0, "greedy", 0);
     let mut running: Vec<RunningJob> = (0..FUNCTIONS + WAITING_FUNCTIONS)
-        .map(|_| starter.start(call(), greedy, "greedy"))
+        .map(|_| starter.start(call_of("greedy"), greedy, "greedy"))
         .collect();
     assert!(
         outcomes.try_recv().is_err(),
         "there is room for all of them"
     );
-    running.push(starter.start(call(), Lane::new(0, "other", 1), "other"));
+    for _ in 0..FUNCTIONS {
+        assert_eq!(has_begun.recv_timeout(SOON).unwrap(), "greedy");
+    }
+    running.push(starter.start(call_of("other"), Lane::new(0, "other", 1), "other"));
     let (whose, outcome) = outcomes.recv_timeout(SOON).unwrap();
     assert_eq!(whose, "greedy");
     assert!(is_refused(&outcome));
     // The first that ends makes room for one of the two lanes, the next for the other.
     let mut order = Vec::new();
-    for _ in 0..2 * FUNCTIONS + 2 {
+    for _ in 0..2 {
         go.send(()).unwrap();
-        order.push(outcomes.recv_timeout(SOON).unwrap().0);
+        order.push(has_begun.recv_timeout(SOON).unwrap());
     }
-    assert!(order.contains(&"other"), "{order:?}");
-    drop(go);
+    assert!(order.iter().any(|it| it == "other"), "{order:?}");
+    drop((go, running));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use twig_mcp::WorkKind;
+use twig_mcp::{WorkKind, WorkOutcome};
 
 use super::{StdioSession, WakePipes, drain, retry, timespec};
 use crate::jobs::RunningJob;
@@ -23,6 +23,11 @@ impl StdioSession<'_> {
         let mut moved = Instant::now();
         loop {
             self.pump()?;
+            // No answer can come any more.
+            while let Some((ticket, _)) = self.questions.pop_first() {
+                let unanswered = WorkOutcome::Unanswered;
+                self.connection.finish(ticket, unanswered, &mut self.output);
+            }
             let patience = match (self.output.is_empty(), self.connection.in_flight()) {
                 (true, 0) => return Ok(()),
                 (true, _) => (moved + self.longest_job()).saturating_duration_since(Instant::now()),
@@ -71,9 +76,13 @@ impl StdioSession<'_> {
 
     /// A running write most likely finishes in a moment, and its client should know.
     fn take_last_writes(&mut self, deadline: Instant) {
-        while let Some((ticket, _)) = self.writing
-            && self.connection.wants(ticket)
-        {
+        let is_awaited = |session: &Self| {
+            let mut running = session.running.iter();
+            running.any(|(ticket, job)| {
+                job.kind() == WorkKind::Write && session.connection.wants(*ticket)
+            })
+        };
+        while is_awaited(self) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.outcomes.recv_timeout(left) {
                 Ok(outcome) => self.take(outcome),

@@ -99,6 +99,48 @@ fn names_are_remembered_until_something_changes() {
 }
 
 #[test]
+fn a_folder_of_many_files_is_remembered_until_one_changes() {
+    let env = env("");
+    let notes = env.home().join("notes");
+    fs::create_dir(&notes).expect("writable");
+    for at in 0..60 {
+        fs::write(notes.join(format!("n{at:02}.md")), "x").expect("writable");
+    }
+    let elsewhere = env.home().join("elsewhere.md");
+    fs::write(&elsewhere, "x").expect("writable");
+    let added = env.run(["library", "add", notes.to_str().expect("text")]);
+    assert_eq!(added.code, 0, "{added}");
+    let cache = env.home().join(".cache/twig/names");
+    let names = || offered(&env, "twig show ");
+    assert_eq!(names().len(), 60);
+    let written = fs::read_to_string(&cache).expect("written");
+    assert!(!written.contains("n07.md"), "one line for all: {written}");
+    let is_written_again = || fs::read_to_string(&cache).expect("written") != written;
+    assert_eq!(names().len(), 60);
+    assert!(!is_written_again());
+    fs::write(notes.join("n07.md"), "---\nname: seven\n---\nx").expect("writable");
+    names();
+    assert!(is_written_again(), "an edited file");
+    fs::write(notes.join("n99.md"), "x").expect("writable");
+    assert_eq!(names().len(), 61);
+    fs::remove_file(notes.join("n00.md")).expect("ours");
+    assert_eq!(names().len(), 60);
+}
+
+#[test]
+fn what_is_installed_knows_the_names_at_once() {
+    let env = env(LIBRARY);
+    let installed = env.run(["completions", "fish", "--install"]);
+    assert_eq!(installed.code, 0, "{installed}");
+    let cache = env.home().join(".cache/twig/names");
+    let written = fs::read_to_string(&cache).expect("written");
+    assert!(
+        written.contains("lib:review\treview\tReview code"),
+        "{written}"
+    );
+}
+
+#[test]
 fn arguments_and_their_choices_are_offered() {
     let env = env(LIBRARY);
     assert_eq!(offered(&env, "twig render review "), ["code=", "language="]);
@@ -162,6 +204,22 @@ fn names_of_everything_else_are_offered() {
         let found = offered(&env, line);
         assert!(found.iter().any(|it| it == expected), "{line}: {found:?}");
     }
+}
+
+#[test]
+fn only_added_libraries_can_be_removed() {
+    let env = env(LIBRARY);
+    assert_eq!(offered(&env, "twig library remove "), [""; 0]);
+    let notes = env.home().join("notes");
+    fs::create_dir(&notes).expect("writable");
+    fs::write(notes.join("one.md"), "x").expect("writable");
+    let added = env.run(["library", "add", notes.to_str().expect("text")]);
+    assert_eq!(added.code, 0, "{added}");
+    for command in ["remove", "rm"] {
+        let line = format!("twig library {command} ");
+        assert_eq!(offered(&env, &line), ["notes"]);
+    }
+    assert_eq!(offered(&env, "twig library trust "), ["notes", "lib"]);
 }
 
 #[test]
@@ -242,6 +300,33 @@ fn bash_gets_words_that_it_splits_itself() {
         in_bash(&env, &["twig", "render", "review", ""]),
         "code=\nlanguage=\n"
     );
+}
+
+#[test]
+fn scripts_read_a_value_a_tab_and_a_description() {
+    let env = env(LIBRARY);
+    // PowerShell loses an empty word, so its script says that another one begins.
+    let next = env.run(["complete", "--next", "--", "twig", "render"]);
+    assert_eq!(
+        next.stdout, "lib:report\nlib:review\tReview code\n",
+        "{next}"
+    );
+    let script = env.run(["completions", "powershell"]).stdout;
+    for part in [
+        "Register-ArgumentCompleter -Native -CommandName twig",
+        "if ($wordToComplete -eq '') { $flags = @('--next') }",
+        "& twig complete @flags '--' @words",
+        "$value, $about = $_ -split \"`t\", 2",
+    ] {
+        assert!(script.contains(part), "{part}: {script}");
+    }
+    let script = env.run(["completions", "elvish"]).stdout;
+    for part in [
+        "twig complete -- $@words",
+        "str:split \"\\t\" $line | take 1",
+    ] {
+        assert!(script.contains(part), "{part}: {script}");
+    }
 }
 
 #[test]

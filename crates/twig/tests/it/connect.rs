@@ -4,6 +4,8 @@ mod clients;
 mod doctor;
 mod entries;
 mod files;
+mod over_http;
+mod several;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use serde_json::Value;
 use twig_testkit::{CommandOutput, TestEnv};
 
 /// Each client, its file of a person below home, and its file of a project below that.
-const CLIENTS: [(&str, &str, Option<&str>); 9] = [
+const CLIENTS: [(&str, &str, Option<&str>); 15] = [
     ("claude-code", ".claude.json", Some(".mcp.json")),
     (
         "claude-desktop",
@@ -42,6 +44,20 @@ const CLIENTS: [(&str, &str, Option<&str>); 9] = [
         Some("opencode.json"),
     ),
     ("windsurf", ".codeium/windsurf/mcp_config.json", None),
+    (
+        "copilot-cli",
+        ".copilot/mcp-config.json",
+        Some(".github/mcp.json"),
+    ),
+    ("kilo", ".config/kilo/kilo.json", None),
+    ("qwen", ".qwen/settings.json", Some(".qwen/settings.json")),
+    ("goose", ".config/goose/config.yaml", None),
+    (
+        "cline",
+        ".cline/data/settings/cline_mcp_settings.json",
+        None,
+    ),
+    ("continue", ".continue/config.yaml", None),
 ];
 
 /// `twig connect` with these arguments.

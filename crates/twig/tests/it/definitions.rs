@@ -133,7 +133,7 @@ fn the_answers_are_those_of_the_contract() {
         (
             "review",
             json!({"code": "", "langauge": "go"}),
-            "Unknown arguments: langauge; did you mean `language`?",
+            "Unknown argument: langauge; did you mean `language`?",
         ),
     ] {
         let answer = get(&mut client, name, &arguments);
@@ -231,7 +231,7 @@ fn a_broken_file_is_told_and_leaves_the_others_alone() {
     insta::assert_snapshot!(env.run(["list"]), @"
     review  code [language]  Review code
     --- stderr
-    hint: 2 problems found; run `twig check`
+    hint: problems found; run `twig check`
     --- exit 0
     ");
     insta::assert_snapshot!(env.run(["render", "broken"]), @"
@@ -313,7 +313,7 @@ fn the_terminal_shows_renders_and_finds_definitions() {
     ");
     insta::assert_snapshot!(env.run(["render", "review", "code=x", "lang=go"]), @"
     --- stderr
-    error: Unknown arguments: lang; did you mean `language`?
+    error: Unknown argument: lang; did you mean `language`?
     hint: put a value that contains = after `--`: -- 'lang=go'
     --- exit 1
     ");

@@ -2,6 +2,8 @@
 
 mod drift;
 mod hostile;
+mod keep_shell;
+mod repository;
 mod skills;
 mod targets;
 
@@ -47,9 +49,15 @@ fn env() -> TestEnv {
     crate::env(LIBRARY)
 }
 
-/// Exports for Claude Code.
+/// Exports for Claude Code. A check sees the libraries of the data folder only if it is named.
 fn claude<'a>(env: &TestEnv, more: impl IntoIterator<Item = &'a str>) -> CommandOutput {
-    env.run(["export", "--to", "claude"].into_iter().chain(more))
+    let data = env.data().display().to_string();
+    let mut args = vec!["export", "--to", "claude"];
+    more.into_iter().for_each(|word| args.push(word));
+    if args.contains(&"--check") && env.data().join("review").exists() {
+        args.extend(["--library", &data]);
+    }
+    env.run(args)
 }
 
 /// The prompts and their states, as scripts see them.
@@ -156,7 +164,7 @@ fn scripts_get_the_same() {
         }
       ]
     }
-    --- exit 0
+    --- exit 1
     "#);
     assert_eq!(tree(&env.work()), [] as [&str; 0]);
 }

@@ -54,9 +54,193 @@ fn braces_of_others_are_text() {
         "//- .claude/commands/k8s-manifest.md\n---\nmodel: opus\n---\n{body}//- .cursor/commands/helm.md\n{body}"
     ));
     for name in ["claude:k8s-manifest", "cursor:helm"] {
-        assert_eq!(arguments(&listed(&mut client, name)), []);
+        assert_eq!(
+            arguments(&listed(&mut client, name)),
+            [("arguments", false)]
+        );
         assert_eq!(text(&mut client, name, &json!({})), body);
     }
+}
+
+/// What `expand_prompt` makes of a command and the words after it.
+fn expanded(client: &mut TestClient, name: &str, input: &str) -> String {
+    let arguments = json!({"command": format!(":{name}"), "input": input});
+    let params = json!({"name": "expand_prompt", "arguments": arguments});
+    let called = client.request("tools/call", params);
+    let said = &called["result"]["structuredContent"]["prompt"];
+    said.as_str()
+        .unwrap_or_else(|| panic!("{called:#}"))
+        .to_owned()
+}
+
+const COMMANDS: &str = "\
+//- .claude/commands/commit.md
+Write a commit message.
+//- .claude/commands/sub-fix.md
+issue $1 prio $2 all $ARGUMENTS
+//- .claude/commands/greet.md
+---
+arguments: name tone
+---
+Hello $name in a $tone tone
+//- .claude/skills/tides/SKILL.md
+---
+name: tides
+description: Reads tides
+---
+Read the table.
+//- .opencode/command/plan.md
+Make a plan.
+//- .opencode/command/fix.md
+Fix $1 prio $2.
+//- .gemini/commands/git/log.toml
+prompt = \"Sum up the log.\"
+//- .cursor/commands/tidy.md
+Tidy up.
+";
+
+#[test]
+fn words_are_appended_where_a_file_has_no_place_for_them() {
+    let (env, mut client) = serve(COMMANDS);
+    let folder = env.work().join(".claude/skills/tides");
+    let skill = format!(
+        "Read the table.\n\nBase directory for this skill: {}\n\
+         Relative paths in this skill are relative to this base directory.\n",
+        folder.display()
+    );
+    for (name, plain, with_words) in [
+        (
+            "claude:commit",
+            "Write a commit message.\n",
+            "\nARGUMENTS: a  b",
+        ),
+        ("claude_skills:tides", &*skill, "\nARGUMENTS: a  b"),
+        ("opencode:plan", "Make a plan.\n", "\na  b"),
+        ("gemini:git-log", "Sum up the log.", "\n\n/git:log a  b"),
+        ("cursor:tidy", "Tidy up.\n", "\na  b"),
+    ] {
+        let listed = listed(&mut client, name);
+        assert_eq!(arguments(&listed), [("arguments", false)], "{name}");
+        assert_eq!(text(&mut client, name, &json!({})), plain);
+        assert_eq!(text(&mut client, name, &json!({"arguments": ""})), plain);
+        let said = format!("{plain}{with_words}");
+        assert_eq!(text(&mut client, name, &json!({"arguments": "a  b"})), said);
+        assert_eq!(expanded(&mut client, name, "a  b"), said);
+        assert_eq!(expanded(&mut client, name, ""), plain);
+    }
+    let work = env.work();
+    let library = work.to_str().expect("a path");
+    insta::assert_snapshot!(env.run(["render", "commit", "in", "English", "--library", library]), @"
+    Write a commit message.
+
+    ARGUMENTS: in English
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["show", "commit", "--library", library]), @"
+    name         claude:commit
+    title        commit
+    description  Write a commit message.
+    library      claude
+    kind         claude
+    path         [work]/.claude/commands/commit.md
+
+    arguments
+      arguments    What follows the command
+
+    text
+    Write a commit message.
+    --- exit 0
+    ");
+    let exported = env.run([
+        "export",
+        "commit",
+        "--to",
+        "claude",
+        "--dry-run",
+        "--library",
+        library,
+    ]);
+    assert!(!exported.to_string().contains("arguments"), "{exported}");
+}
+
+#[test]
+fn a_line_is_split_where_numbers_or_names_are_places() {
+    let (env, mut client) = serve(COMMANDS);
+    for (name, input, said) in [
+        (
+            "claude:sub-fix",
+            "12 high",
+            "issue 12 prio high all 12 high\n",
+        ),
+        ("sub-fix", "12", "issue 12 prio $2 all 12\n"),
+        (
+            "sub-fix",
+            "\"12 a\"  it's C:\\dir \"x y\"",
+            "issue 12 a prio it's C:\\dir \"x y\" all \"12 a\"  it's C:\\dir \"x y\"\n",
+        ),
+        ("sub-fix", "arg2=low 12", "issue 12 prio low all 12 low\n"),
+        ("greet", "Ada warm", "Hello Ada in a warm tone\n"),
+        (
+            "opencode:fix",
+            "12 as soon as possible",
+            "Fix 12 prio as soon as possible.\n",
+        ),
+        ("opencode:fix", "12", "Fix 12 prio .\n"),
+    ] {
+        assert_eq!(expanded(&mut client, name, input), said, "{input}");
+    }
+    let arguments = json!({"command": "sub-fix", "input": "12 high"});
+    let params = json!({"name": "use_prompt", "arguments": arguments});
+    let used = client.request("tools/call", params);
+    let content = json!([{"type": "text", "text": "issue 12 prio high all 12 high\n"}]);
+    assert_eq!(used["result"]["content"], content);
+    // A client gives each value by name: nothing is split there.
+    let given = json!({"arg1": "a \"b", "arg2": "c d"});
+    let said = text(&mut client, "claude:sub-fix", &given);
+    assert_eq!(said, "issue a \"b prio c d all a \"b c d\n");
+    let work = env.work();
+    let library = work.to_str().expect("a path");
+    let rendered = env.run([
+        "render",
+        "sub-fix",
+        "12",
+        "very",
+        "high",
+        "--library",
+        library,
+    ]);
+    assert_eq!(
+        rendered.stdout,
+        "issue 12 prio very high all 12 very high\n"
+    );
+}
+
+#[test]
+fn show_says_which_number_is_the_first() {
+    let (env, _client) = serve(
+        "//- .claude/commands/one.md\nFix $1, not `awk '{print $2}'`.\n//- .claude/commands/zero.md\nFix $0.\n",
+    );
+    let work = env.work();
+    let library = work.to_str().expect("a path");
+    insta::assert_snapshot!(env.run(["show", "one", "--library", library]), @"
+    name            claude:one
+    title           one
+    description     Fix $1, not awk '{print $2}'.
+    library         claude
+    kind            claude
+    path            [work]/.claude/commands/one.md
+    first argument  $1
+
+    arguments
+      arg1
+
+    text
+    Fix $1, not `awk '{print $2}'`.
+    --- exit 0
+    ");
+    let json = env.run(["show", "zero", "--json", "--library", library]);
+    let json: Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(json["first_argument"], 0);
 }
 
 #[test]
@@ -272,12 +456,12 @@ fn odd_files_are_named_and_leave_the_others_alone() {
             ("claude:list", "list", "Fix #12 bug"),
             ("claude:mark", "mark", "With a mark"),
             ("claude:open", "open", "description: never closed Hello."),
+            ("claude:svelte-a11y", "svelte:a11y", "Check it."),
             (
-                "claude:que-ding-shen-gao-nituitejiao-etekurerujun",
+                "claude:確定申告について教えてくれる君",
                 "確定申告について教えてくれる君",
                 "こんにちは、税の話をしましょう。"
             ),
-            ("claude:svelte-a11y", "svelte:a11y", "Check it."),
         ]
     );
     let checked = env.run(["check", "--json", work.to_str().unwrap()]);

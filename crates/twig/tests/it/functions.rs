@@ -194,6 +194,36 @@ fn nothing_runs_before_its_library_is_trusted() {
 }
 
 #[test]
+fn no_function_of_a_broken_manifest_runs() {
+    let env = library(&[("hello", HELLO)]);
+    let own = env.run(["library", "trust", "f", "--mine", "--yes"]);
+    assert_eq!(own.code, 0, "{own}");
+    let sound = fs::read_to_string(env.data().join("f/twig.toml")).expect("there");
+    assert_eq!(env.run(["render", "f:hello", "x=1"]).code, 0);
+    // Another table is broken; that of the function is as it was.
+    env.write(
+        "f/twig.toml",
+        format!("{sound}\n[prompts.text]\ntext = no\n[prompts.last]\ntext = \"last\"\n"),
+    );
+    let refused = env.run(["render", "f:hello", "x=1"]);
+    assert_eq!(refused.code, 1, "{refused}");
+    assert!(
+        refused
+            .stderr
+            .contains("until that is fixed, its programs do not run"),
+        "{refused}"
+    );
+    let listed = env.run(["list"]);
+    assert!(!listed.stdout.contains("f:hello"), "{listed}");
+    assert!(listed.stdout.contains("f:last"), "{listed}");
+    let asked = env.run(["library", "trust", "f", "--yes"]);
+    assert!(!asked.stdout.contains("bin/hello"), "{asked}");
+    // The trust was not lost.
+    env.write("f/twig.toml", sound);
+    assert_eq!(env.run(["render", "f:hello", "x=1"]).code, 0);
+}
+
+#[test]
 fn a_change_ends_the_trust_until_it_is_given_again() {
     let env = trusted(&[("hello", HELLO)]);
     let mut client = env.serve();
@@ -245,6 +275,12 @@ fn a_library_elsewhere_is_trusted_by_its_folder() {
         nothing.stderr.contains("there is nothing to trust"),
         "{nothing}"
     );
+    env.write("plain/twig.toml", "[prompts.a]\ntext = \"a\n");
+    insta::assert_snapshot!(env.run(["library", "trust", "plain"]), @r#"
+    --- stderr
+    error: library `plain` cannot be trusted: ~/.local/share/twig/prompts/plain/twig.toml:2: twig.toml is not valid TOML: invalid basic string, expected `"`
+    --- exit 1
+    "#);
 }
 
 #[test]

@@ -10,7 +10,9 @@
 
 mod at_once;
 mod authors;
+mod beside;
 mod bombs;
+mod budget;
 mod canaries;
 mod cli;
 mod command_clients;
@@ -25,23 +27,34 @@ mod export;
 mod flood;
 mod formats;
 mod functions;
+mod gemini;
 mod hidden;
 mod hostile;
 mod http;
 mod import;
+mod jinja;
 mod live;
 mod markdown;
 mod media;
 mod names;
 mod offered;
+mod packages;
 mod pick;
+mod places;
 mod project;
+mod prompt_tools;
 mod pty;
+mod questions;
 mod remember;
+mod repository;
 mod resources;
+mod revisions;
 mod saved;
+mod schema;
 mod screen;
 mod scripts;
+mod search;
+mod shell_lines;
 mod store;
 mod store_cli;
 mod structure;
@@ -52,6 +65,7 @@ mod vocabulary;
 
 use std::fs;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
 
 use twig_testkit::TestEnv;
 
@@ -87,6 +101,15 @@ fn memory_kib(pid: u32, line: &str) -> u64 {
         .nth(1)
         .and_then(|number| number.parse().ok())
         .unwrap_or_default()
+}
+
+/// Waits until something holds.
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it never happens: {what}");
+        std::thread::yield_now();
+    }
 }
 
 /// The processes that a process has started and not yet waited for.

@@ -167,7 +167,7 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     assert_eq!(prompts[2]["title"], "deep/Down Here");
     let bare = "# Bare\n\nNo front matter here.";
     assert_eq!(get(&mut client, "bare", "x"), format!("{bare}\n\nx"));
-    insta::assert_snapshot!(env.run(["check", "agents"]), @"
+    insta::assert_snapshot!(env.run(["check", "-v", "agents"]), @"
     note[not-a-prompt]: README.md describes its folder, so it is no prompt
     --> agents/README.md
      = help: rename or move it if it is meant to be one
@@ -184,7 +184,7 @@ fn files_with_broken_front_matter_or_none_are_served_and_told_of() {
     1 | ---
       | ^^^
     --- stderr
-    checked 6 prompts in 1 library: 3 notes
+    checked 6 prompts in 1 library: no problems, 3 notes
     --- exit 0
     ");
 }

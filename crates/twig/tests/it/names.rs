@@ -77,6 +77,148 @@ fn clients_get_them_as_suggestions() {
     }
 }
 
+/// Commands of Claude Code with names in other scripts.
+fn japanese() -> (TestEnv, String) {
+    let env = env("");
+    let folder = env.home().join("shop/.claude/commands");
+    write_fixture(
+        &folder,
+        "//- 日本語レビュー.md\nレビューして。\n//- コードを直す.md\nなおして。\n//- Cre\u{300}me.md\nWhip it.\n//- plain.md\nPlain.\n",
+    );
+    (env, folder.display().to_string())
+}
+
+#[test]
+fn letters_of_any_script_stay_in_names() {
+    let (env, path) = japanese();
+    let listed = env.run(["list", "--names", "--library", &path]);
+    insta::assert_snapshot!(listed, @"
+    claude:crème
+    claude:plain
+    claude:コードを直す
+    claude:日本語レビュー
+    --- exit 0
+    ");
+    // The names of earlier versions, and the short form for clients that know ASCII only.
+    for (name, text) in [
+        ("日本語レビュー", "レビューして。\n"),
+        ("claude:日本語レビュー", "レビューして。\n"),
+        ("ri-ben-yu-rebiyu", "レビューして。\n"),
+        ("claude:ri-ben-yu-rebiyu", "レビューして。\n"),
+        ("claude:prompt-c1dbb0ba", "レビューして。\n"),
+        ("crème", "Whip it.\n"),
+        ("creme", "Whip it.\n"),
+    ] {
+        let rendered = env.run(["render", name, "--library", &path]);
+        assert_eq!(rendered.stdout, text, "{name}: {rendered}");
+    }
+    let only = env.run([
+        "list",
+        "--names",
+        "--library",
+        &path,
+        "--only",
+        "claude:ri-ben-yu-rebiyu",
+    ]);
+    assert_eq!(only.stdout, "claude:日本語レビュー\n", "{only}");
+    let checked = env.run(["check", &path]);
+    assert_eq!(checked.code, 0, "{checked}");
+    assert!(!checked.stdout.contains("one name"), "{checked}");
+}
+
+#[test]
+fn clients_that_replace_letters_get_names_in_ascii() {
+    let (env, path) = japanese();
+    for (client, is_short) in [
+        ("claude-code", false),
+        ("some-client", false),
+        ("opencode", true),
+        ("Visual Studio Code - Insiders", true),
+    ] {
+        let mut running = env.serve_with(["--library", &path]);
+        running.request(
+            "initialize",
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}),
+        );
+        let answer = running.request("prompts/list", json!({}));
+        let prompts = answer["result"]["prompts"].as_array().expect("a list");
+        let names: Vec<&str> = prompts
+            .iter()
+            .filter_map(|it| it["name"].as_str())
+            .collect();
+        assert_eq!(names.len(), 4, "{client}: {names:?}");
+        assert_eq!(
+            names.iter().all(|name| name.is_ascii()),
+            is_short,
+            "{client}: {names:?}"
+        );
+        assert!(names.contains(&"claude:plain"), "{client}: {names:?}");
+        for prompt in prompts {
+            let title = prompt["title"].as_str().unwrap_or_default();
+            let is_short = prompt["name"]
+                .as_str()
+                .is_some_and(|it| it.contains(":prompt-"));
+            assert!(!is_short || !title.is_empty(), "{client}: {prompt}");
+            let asked = json!({"name": prompt["name"]});
+            let answer = running.request("prompts/get", asked);
+            assert!(answer["error"].is_null(), "{client}: {answer}");
+            if prompt["name"] == "claude:prompt-c1dbb0ba" {
+                assert_eq!(title, "日本語レビュー");
+            }
+        }
+        let old = running.request("prompts/get", json!({"name": "claude:ri-ben-yu-rebiyu"}));
+        let text = &old["result"]["messages"][0]["content"]["text"];
+        assert_eq!(
+            text.as_str().map(str::trim),
+            Some("レビューして。"),
+            "{old}"
+        );
+    }
+}
+
+#[test]
+fn exported_files_have_names_that_their_client_takes() {
+    let (env, path) = japanese();
+    let files = |client: &str| {
+        let folder = format!("out-{client}");
+        let made = env.run([
+            "export",
+            "--to",
+            client,
+            "--library",
+            &path,
+            "--in",
+            &folder,
+        ]);
+        assert_eq!(made.code, 0, "{made}");
+        let mut names: Vec<String> = std::fs::read_dir(env.work().join(&folder))
+            .expect("written")
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        files("cursor"),
+        [
+            "creme.md",
+            "plain.md",
+            "prompt-ac51c2f3.md",
+            "prompt-c1dbb0ba.md"
+        ]
+    );
+    assert_eq!(
+        files("claude"),
+        [
+            "crème.md",
+            "plain.md",
+            "コードを直す.md",
+            "日本語レビュー.md"
+        ]
+    );
+}
+
 const BROKEN: &str = "\
 //- lib/twig.toml
 [prompts.post]

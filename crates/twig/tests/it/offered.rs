@@ -1,9 +1,15 @@
 //! Prompts of the store beside the libraries: in the terminal, over stdio and over HTTP.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use twig_testkit::{TestClient, TestEnv, write_fixture};
 
@@ -65,9 +71,9 @@ fn a_part_of_a_project_has_no_tools_for_the_project() {
         let count = listed["result"]["tools"].as_array().map(Vec::len);
         (count, got["error"]["code"].clone())
     };
-    assert_eq!(only("garden"), (Some(14), Value::Null));
-    assert_eq!(only("garden:w*"), (Some(3), json!(-32602)));
-    assert_eq!(only("lib"), (Some(3), json!(-32602)));
+    assert_eq!(only("garden"), (Some(15), Value::Null));
+    assert_eq!(only("garden:w*"), (Some(4), json!(-32602)));
+    assert_eq!(only("lib"), (Some(4), json!(-32602)));
 }
 
 fn workspaces(env: &TestEnv) -> PathBuf {
@@ -154,13 +160,13 @@ fn a_miss_says_where_the_name_exists() {
     insta::assert_snapshot!(env.run(["show", "water"]), @r#"
     --- stderr
     error: Prompt not found: water
-    hint: project 'garden' has it: use `garden:water`
+    hint: project `garden` has it: use `garden:water`
     --- exit 1
     "#);
     insta::assert_snapshot!(env.run(["render", "run", "-p", "garden"]), @r#"
     --- stderr
     error: Prompt 'run' not found in project 'garden'
-    hint: project 'my-app' has it: add `-p my-app`
+    hint: no library has it either; project `my-app` has it: add `-p my-app`
     --- exit 1
     "#);
     done(&env, &["prompt", "add", "water", "-p", "my-app", "-c", "x"]);
@@ -179,13 +185,13 @@ fn a_miss_says_where_the_name_exists() {
     insta::assert_snapshot!(env.run(["show", "weekly"]), @r#"
     --- stderr
     error: Prompt not found: weekly
-    hint: project 'plans' of workspace 'work' has it: add `-w work -p plans`
+    hint: project `plans` of workspace `work` has it: add `-w work -p plans`
     --- exit 1
     "#);
     insta::assert_snapshot!(env.run(["show", "plans:weekly"]), @r#"
     --- stderr
     error: Prompt not found: plans:weekly
-    hint: project 'plans' of workspace 'work' has it: use `weekly -w work -p plans`
+    hint: project `plans` of workspace `work` has it: use `weekly -w work -p plans`
     --- exit 1
     "#);
     insta::assert_snapshot!(env.run(["show", "plans:weekly", "-w", "work"]), @r#"
@@ -222,7 +228,7 @@ fn a_library_of_the_same_name_wins() {
     insta::assert_snapshot!(env.run(["show", "garden:water"]), @r#"
     --- stderr
     error: Prompt not found: garden:water
-    hint: project 'garden' has it: use `water -p garden`
+    hint: project `garden` has it: use `water -p garden`
     --- exit 1
     "#);
     let mut client = started(&env);
@@ -360,7 +366,7 @@ fn a_store_that_cannot_be_read_is_a_problem_and_no_more() {
     assert_eq!(names(&mut client), ["lib:hello"]);
     let log = client.close().stderr;
     assert!(
-        log.contains("the prompts of workspace 'default' are not served: The file of workspace 'default' was written by a newer Twig"),
+        log.contains("the prompts of workspace `default` are not served: The file of workspace 'default' was written by a newer Twig"),
         "{log}"
     );
     assert_eq!(log.lines().count(), 1, "{log}");
@@ -431,4 +437,75 @@ fn the_configuration_decides_what_is_served() {
         assert!(prompts.contains("lib:hello"), "{prompts}");
         assert_eq!(prompts.contains("garden:water"), is_served, "{prompts}");
     }
+}
+
+/// A workspace that was restored has had as many changes as the one that it replaces, of the same
+/// size and of the same project.
+#[test]
+fn a_workspace_that_was_restored_is_read_again() {
+    let env = garden();
+    done(&env, &["workspace", "backup", "copy.db"]);
+    let update = ["prompt", "update", "water", "-p", "garden", "-c"];
+    done(&env, &[&update[..], &["lost"]].concat());
+    let mut client = started(&env);
+    let get = json!({"name": "garden:water"});
+    let text = |answer: &Value| answer["result"]["messages"][0]["content"]["text"].clone();
+    assert_eq!(text(&client.request("prompts/get", get.clone())), "lost");
+    // It must not see what happens in between.
+    client.signal(Signal::STOP);
+    done(&env, &["workspace", "delete", "default", "--force"]);
+    done(&env, &["workspace", "restore", "copy.db"]);
+    done(&env, &[&update[..], &["kept"]].concat());
+    client.signal(Signal::CONT);
+    let answer = client.request("prompts/get", get);
+    assert_eq!(text(&answer), "kept", "{answer}");
+}
+
+/// Problems of the configuration, the trust and the store are no library's, so `--only` keeps them.
+#[test]
+fn a_filter_keeps_the_problems_that_are_no_librarys() {
+    let env = garden();
+    env.write("other/twig.toml", "[prompts.x]\n");
+    let file = workspaces(&env).join("default.db");
+    fs::write(file, "no store").expect("writable");
+    let trust = env.data().parent().expect("above").join("trust.json");
+    fs::write(trust, "{").expect("writable");
+    env.write("lib/run", "#!/bin/sh\n");
+    env.write(
+        "lib/twig.toml",
+        "[prompts.hello]\n[prompts.made]\ncommand = [\"run\"]\n",
+    );
+    let mut command = env.command(["serve", "--only", "lib"]);
+    let mut server = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut input = server.stdin.take().expect("piped");
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "prompts/list", "params": {}});
+    writeln!(input, "{list}").expect("it reads");
+    let log = BufReader::new(server.stderr.take().expect("piped"));
+    let (lines, heard) = channel();
+    thread::spawn(move || {
+        let mut log = log.lines().map_while(Result::ok);
+        log.all(|line| lines.send(line).is_ok())
+    });
+    let hear = |wanted: &[&str]| {
+        let mut wanted = wanted.to_vec();
+        while !wanted.is_empty() {
+            let line = heard.recv_timeout(Duration::from_secs(20));
+            let line = line.unwrap_or_else(|_| panic!("not in the log: {wanted:?}"));
+            assert!(!line.contains("/other"), "{line}");
+            wanted.retain(|wanted| !line.contains(wanted));
+        }
+    };
+    hear(&[
+        "trust.json",
+        "the prompts of workspace `default` are not served",
+    ]);
+    env.configure("broken = [\n");
+    hear(&["config.toml"]);
+    drop(input);
+    assert!(server.wait().expect("ours").success());
 }

@@ -57,10 +57,9 @@ fn arguments_are_asked_for_after_the_choice() {
     let env = env(LIBRARY);
     let mut running = start(&env, &[]);
     running.press("rev").wait_for("Review {{ code }}");
-    running.press("\r").wait_for("code");
-    assert!(is_cooked(&running));
-    running.press("x = 1\n").wait_for("language [optional]");
-    running.press("\n");
+    running.press("\r").wait_for("code\r\n");
+    running.press("x = 1\r").wait_for("language [optional]");
+    running.press("\r");
     let (code, printed, _) = running.end();
     assert_eq!((code, &*printed), (0, "Review x = 1 \n"));
 }
@@ -124,6 +123,20 @@ fn a_query_may_be_given() {
     command.env("TERM", "xterm");
     let mut running = OnTerminal::start(command, Streams::AllButOutput);
     running.wait_for("1/3").press("\r");
+    let (code, printed, _) = running.end();
+    assert_eq!((code, &*printed), (0, "Write a commit message.\n"));
+}
+
+#[test]
+fn nothing_wraps_on_a_small_terminal() {
+    let env = env(LIBRARY);
+    let mut running = start(&env, &[]);
+    // Each line ends after the name, one column before the edge.
+    running
+        .resize(10, 3)
+        .wait_for("lib:co…\u{1b}[0m\u{1b}[K\r\n  lib:re…\u{1b}[K\u{1b}[J");
+    running.resize(3, 1).wait_for("> \u{1b}[0m\u{1b}[K\u{1b}[J");
+    running.press("\r");
     let (code, printed, _) = running.end();
     assert_eq!((code, &*printed), (0, "Write a commit message.\n"));
 }

@@ -10,18 +10,19 @@ use crate::{TWIG, env};
 #[test]
 fn what_init_writes_has_no_mistake_and_is_served_from_below() {
     let env = env("");
-    let made = env.run(["init"]);
-    insta::assert_snapshot!(made, @r#"
-    [work]/.twig/config.toml
-    [work]/.twig/prompts/review-code-against-patterns.json
-    [work]/.twig/prompts/suggest-patterns.json
-    [work]/.twig/prompts/create-adr.json
+    insta::assert_snapshot!(env.run(["init"]), @r#"
+    [work]/.twig/twig.toml
+    [work]/.twig/prompts/review-code-against-patterns.md
+    [work]/.twig/prompts/suggest-patterns.md
+    [work]/.twig/prompts/create-adr.md
+    [work]/.twig/twig.schema.json
     [work]/.twig/docs/patterns/repository-pattern.md
     [work]/.twig/docs/guidelines/api-design.md
     [work]/.twig/docs/adr/001-record-decisions.md
     --- stderr
-    made [work]/.twig
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
+    created [work]/.twig with three prompts and three documents
+    describe your team's conventions in docs, and try a prompt: twig render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig connect
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["check"]), @"
@@ -37,6 +38,11 @@ fn what_init_writes_has_no_mistake_and_is_served_from_below() {
     create-adr                    topic [context]  Draft an architecture decision record in the format of the existing ones
     review-code-against-patterns  code [language]  Review code against the architectural patterns of this project
     suggest-patterns              problem          Suggest which of the project's patterns fit a problem
+    ");
+    insta::assert_snapshot!(env.run(["list", "--documents"]).stdout, @"
+    architecture://adr/001-record-decisions     text/markdown  001: Record architecture decisions
+    architecture://guidelines/api-design        text/markdown  HTTP API design
+    architecture://patterns/repository-pattern  text/markdown  Repository pattern
     ");
     insta::assert_snapshot!(env.run(["render", "suggest-patterns", "problem=slow {{problem}}"]), @"
     Which of our patterns help with this problem?
@@ -86,6 +92,132 @@ fn what_init_writes_has_no_mistake_and_is_served_from_below() {
     ");
 }
 
+/// The texts of both formats differ where a definition cannot leave words out.
+#[test]
+fn starter_prompts_of_both_formats_say_the_same() {
+    let (twig, definitions) = (env(""), env(""));
+    assert_eq!(twig.run(["init"]).code, 0);
+    assert_eq!(definitions.run(["init", "--format", "definitions"]).code, 0);
+    for command in [
+        &["list"][..],
+        &["list", "--documents"],
+        &["render", "suggest-patterns", "problem=x"],
+        &["render", "create-adr", "topic=x", "context=y"],
+        &[
+            "render",
+            "review-code-against-patterns",
+            "code=x",
+            "language=go",
+        ],
+    ] {
+        let words = |env: &TestEnv| -> String {
+            let said = env.run(command.iter().copied()).stdout;
+            said.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(words(&twig), words(&definitions), "{command:?}");
+    }
+    let bare = ["render", "review-code-against-patterns", "code=x"];
+    let said = twig.run(bare).stdout;
+    assert!(said.starts_with("Review this code against our"), "{said}");
+    let said = twig.run(["render", "create-adr", "topic=x"]).stdout;
+    assert!(
+        said.starts_with("Draft an architecture decision record about: x\n\nOur decisions"),
+        "{said}"
+    );
+}
+
+#[test]
+fn definitions_are_written_on_request_and_stay() {
+    let env = env("");
+    insta::assert_snapshot!(env.run(["init", "--format", "definitions"]), @r#"
+    [work]/.twig/config.toml
+    [work]/.twig/prompts/review-code-against-patterns.json
+    [work]/.twig/prompts/suggest-patterns.json
+    [work]/.twig/prompts/create-adr.json
+    [work]/.twig/docs/patterns/repository-pattern.md
+    [work]/.twig/docs/guidelines/api-design.md
+    [work]/.twig/docs/adr/001-record-decisions.md
+    --- stderr
+    created [work]/.twig with three prompts and three documents
+    describe your team's conventions in docs, and try a prompt: twig render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig connect
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["check"]), @"
+    --- stderr
+    checked 3 prompts and 3 documents in 1 library: no problems
+    --- exit 0
+    ");
+    let gone = env.work().join(".twig/prompts/create-adr.json");
+    fs::remove_file(&gone).expect("writable");
+    insta::assert_snapshot!(env.run(["init"]), @r#"
+    [work]/.twig/prompts/create-adr.json
+    --- stderr
+    added the missing files to [work]/.twig; existing files kept: 6
+    describe your team's conventions in docs, and try a prompt: twig render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig connect
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.run(["init", "--format", "twig"]), @"
+    --- stderr
+    error: nothing was created: [work]/.twig has JSON definitions, and Twig reads one format of prompts there
+    hint: leave out --format to add the missing files
+    --- exit 1
+    ");
+    assert!(!env.work().join(".twig/twig.toml").exists());
+    fs::remove_dir_all(env.work().join(".twig/prompts")).expect("writable");
+    insta::assert_snapshot!(env.run(["init", "--format", "twig"]).stderr, @"
+    error: nothing was created: [work]/.twig has a config.toml, and Twig reads one format of prompts there
+    hint: leave out --format to add the missing files
+    ");
+    assert_eq!(env.run(["init"]).code, 0);
+    assert!(gone.exists());
+}
+
+#[test]
+fn one_format_is_not_put_beside_another() {
+    let twig = env("");
+    assert_eq!(twig.run(["init"]).code, 0);
+    insta::assert_snapshot!(twig.run(["init", "--format", "definitions"]), @"
+    --- stderr
+    error: nothing was created: [work]/.twig has a twig.toml, and Twig reads one format of prompts there
+    hint: leave out --format to add the missing files
+    --- exit 1
+    ");
+    let functions = env("");
+    let folder = functions.work().join(".twig");
+    fs::create_dir_all(&folder).expect("writable");
+    for file in ["prompts.json", "prompts.bash"] {
+        fs::write(folder.join(file), "").expect("writable");
+    }
+    insta::assert_snapshot!(functions.run(["init"]), @"
+    --- stderr
+    error: nothing was created: [work]/.twig has functions, and Twig reads one format of prompts there
+    hint: keep the functions in a library of their own
+    --- exit 1
+    ");
+}
+
+#[test]
+fn init_elsewhere_names_the_folder_in_what_comes_next() {
+    let env = env("");
+    fs::create_dir_all(env.work().join("my shop")).expect("writable");
+    insta::assert_snapshot!(env.run(["init", "my shop"]).stderr, @r#"
+    created [work]/my shop/.twig with three prompts and three documents
+    describe your team's conventions in docs, and try a prompt: twig -C 'my shop' render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig -C 'my shop' connect
+    "#);
+    let next = [
+        "-C",
+        "my shop",
+        "render",
+        "suggest-patterns",
+        "problem=slow tests",
+    ];
+    assert_eq!(env.run(next).code, 0);
+    assert_eq!(env.run(["-C", "my shop", "connect"]).code, 0);
+}
+
 #[test]
 fn init_overwrites_nothing() {
     let env = env("");
@@ -94,13 +226,15 @@ fn init_overwrites_nothing() {
     fs::write(&mine, "# Mine\n").expect("writable");
     insta::assert_snapshot!(env.run(["init"]).stderr, @r#"
     added the missing files to [work]/.twig; existing files kept: 1
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
+    describe your team's conventions in docs, and try a prompt: twig render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig connect
     "#);
     assert_eq!(fs::read_to_string(&mine).expect("text"), "# Mine\n");
     insta::assert_snapshot!(env.run(["init"]), @r#"
     --- stderr
     every file exists already: [work]/.twig was not changed
-    try `twig list`, or `twig render suggest-patterns problem="…"`; edit docs/ to describe your team's conventions
+    describe your team's conventions in docs, and try a prompt: twig render suggest-patterns problem="slow tests"
+    next, offer the prompts in your AI client: twig connect
     --- exit 0
     "#);
     insta::assert_snapshot!(env.run(["init", "nowhere"]), @"
@@ -109,6 +243,49 @@ fn init_overwrites_nothing() {
     hint: name the folder of a project
     --- exit 1
     ");
+}
+
+#[test]
+fn beside_a_manifest_of_ones_own_only_prompts_that_it_declares_are_written() {
+    let env = env("");
+    let manifest = env.work().join(".twig/twig.toml");
+    fs::create_dir_all(env.work().join(".twig")).expect("writable");
+    fs::write(&manifest, "[prompts.mine]\ntext = \"Mine\"\n").expect("writable");
+    insta::assert_snapshot!(env.run(["init"]), @"
+    [work]/.twig/twig.schema.json
+    [work]/.twig/docs/patterns/repository-pattern.md
+    [work]/.twig/docs/guidelines/api-design.md
+    [work]/.twig/docs/adr/001-record-decisions.md
+    --- stderr
+    added the missing files to [work]/.twig; existing files kept: 1
+    describe your team's conventions in docs; twig.toml is yours and declares no starter prompt, so none was written
+    next, offer the prompts in your AI client: twig connect
+    --- exit 0
+    ");
+    assert!(!env.work().join(".twig/prompts").exists());
+    let checked = env.run(["check"]);
+    assert_eq!((checked.code, &*checked.stdout), (0, ""), "{checked}");
+    fs::write(&manifest, "[prompts.create-adr]\n").expect("writable");
+    assert_eq!(env.run(["init"]).code, 0);
+    let prompts = fs::read_dir(env.work().join(".twig/prompts")).expect("a folder");
+    assert_eq!(prompts.count(), 1);
+}
+
+#[test]
+fn init_reads_no_configuration_without_an_end() {
+    let env = env("");
+    let config = env.work().join(".twig/config.toml");
+    fs::create_dir_all(env.work().join(".twig")).expect("writable");
+    let long = format!("[library]\n{}", "#\n".repeat(1 << 20));
+    fs::write(&config, long).expect("writable");
+    let made = env.run(["init"]);
+    assert!(made.stdout.contains(".twig/twig.toml"), "{made}");
+    fs::remove_dir_all(env.work().join(".twig")).expect("writable");
+    fs::create_dir_all(env.work().join(".twig")).expect("writable");
+    let fifo = std::process::Command::new("mkfifo").arg(&config).status();
+    assert!(fifo.is_ok_and(|status| status.success()));
+    let made = env.run(["init"]);
+    assert!(made.stdout.contains(".twig/twig.toml"), "{made}");
 }
 
 #[test]
@@ -176,7 +353,7 @@ fn a_server_hears_of_a_project_that_is_made_later() {
 #[test]
 fn the_configuration_names_the_library_and_its_documents() {
     let env = env("");
-    assert_eq!(env.run(["init"]).code, 0);
+    assert_eq!(env.run(["init", "--format", "definitions"]).code, 0);
     let config = env.work().join(".twig/config.toml");
     fs::write(
         &config,
@@ -189,35 +366,35 @@ fn the_configuration_names_the_library_and_its_documents() {
         "{documents}"
     );
     insta::assert_snapshot!(env.run(["check"]).stdout, @"
-    warning[unknown-field]: unknown field `limits` in the configuration is ignored
+    warning[unknown-field]: unknown field `limits` in a repository's configuration is ignored
      --> .twig/config.toml:3:2
       |
     3 | [limits]
       |  ^^^^^^
 
     error[missing-document]: Resource not found: architecture://adr/*
-    --> .twig/prompts/create-adr.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/create-adr.json:24:174
+       = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> .twig/prompts/create-adr.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/create-adr.json:24:243
+       = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
-    --> .twig/prompts/create-adr.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/create-adr.json:24:285
+       = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> .twig/prompts/review-code-against-patterns.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/review-code-against-patterns.json:24:149
+       = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://patterns/*
-    --> .twig/prompts/suggest-patterns.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/suggest-patterns.json:18:110
+       = help: add the document, or fix the URI
 
     error[missing-document]: Resource not found: architecture://guidelines/*
-    --> .twig/prompts/suggest-patterns.json
-     = help: add the document, or fix the URI
+      --> .twig/prompts/suggest-patterns.json:18:171
+       = help: add the document, or fix the URI
     ");
 }
 
@@ -233,7 +410,7 @@ fn a_project_hides_no_library_of_its_name() {
 #[test]
 fn check_reads_a_project_as_the_server_does() {
     let env = env("");
-    assert_eq!(env.run(["init"]).code, 0);
+    assert_eq!(env.run(["init", "--format", "definitions"]).code, 0);
     let config = env.work().join(".twig/config.toml");
     fs::write(&config, "[documents]\nscheme = \"team\"\n").expect("writable");
     let of_the_server = env.run(["check"]).stdout;
@@ -256,7 +433,7 @@ fn the_folder_of_somebody_else_is_passed_over() {
     --- stderr
     no prompts in ~/.local/share/twig/prompts
     hint: make a first library with `twig new library NAME`
-    hint: 1 problem found; run `twig check`
+    hint: problems found; run `twig check`
     --- exit 0
     ");
     assert_ne!(env.run(["list", "--library", ".twig"]).stdout, "");

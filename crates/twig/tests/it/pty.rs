@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use twig_testkit::TestEnv;
@@ -110,6 +111,20 @@ impl OnTerminal {
                 Err(error) => panic!("{error}: no {text:?} in {seen:?}"),
             }
         }
+        self
+    }
+
+    /// Gives the terminal another size, and tells the command.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
+        let size = Winsize {
+            ws_row: rows,
+            ws_col: columns,
+            ws_xpixel: 0,
+            ws_ypixel: 0,
+        };
+        tcsetwinsize(&self.keyboard, size).expect("a size");
+        // The terminal does not control the command, so the system does not send the signal.
+        kill_process(Pid::from_child(&self.child), Signal::WINCH).expect("ours");
         self
     }
 

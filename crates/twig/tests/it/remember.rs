@@ -169,8 +169,8 @@ fn what_clients_keep_is_found_and_added() {
     let env = machine();
     insta::assert_snapshot!(env.run(["library", "add", "--detect"]), @"
     1.  claude       claude  1 prompt        ~/.claude/commands
-    2.  work_claude  claude  1 prompt        [work]/.claude/commands
-    3.  cursor       cursor  1 prompt        [work]/.cursor/commands
+    2.  work_claude  claude  1 prompt        [work]/.claude/commands  only in [work]
+    3.  cursor       cursor  1 prompt        [work]/.cursor/commands  only in [work]
     --- stderr
     error: nothing was added: this is not a terminal, so you cannot pick
     hint: use --yes to add all of them, or `twig library add PATH`
@@ -189,8 +189,8 @@ fn what_clients_keep_is_found_and_added() {
     );
     insta::assert_snapshot!(env.run(["library", "add", "--detect", "--yes"]), @"
     1.  claude       claude  1 prompt      added  ~/.claude/commands
-    2.  work_claude  claude  1 prompt             [work]/.claude/commands
-    3.  cursor       cursor  1 prompt             [work]/.cursor/commands
+    2.  work_claude  claude  1 prompt             [work]/.claude/commands  only in [work]
+    3.  cursor       cursor  1 prompt             [work]/.cursor/commands  only in [work]
     --- stderr
     added 2 folders; `twig list` shows what is in them
     --- exit 0
@@ -199,8 +199,8 @@ fn what_clients_keep_is_found_and_added() {
     assert_eq!(before.matches("[[libraries]]").count(), 3);
     insta::assert_snapshot!(env.run(["library", "add", "--detect", "--yes"]), @"
     1.  claude       claude  1 prompt      added  ~/.claude/commands
-    2.  work_claude  claude  1 prompt      added  [work]/.claude/commands
-    3.  cursor       cursor  1 prompt      added  [work]/.cursor/commands
+    2.  work_claude  claude  1 prompt      added  [work]/.claude/commands  only in [work]
+    3.  cursor       cursor  1 prompt      added  [work]/.cursor/commands  only in [work]
     --- stderr
     all of these were added before
     --- exit 0
@@ -302,6 +302,10 @@ fn a_mistake_in_the_list_of_libraries_is_told_with_its_line() {
             "[[libraries]]\npath = \"/a\"\npaht = 2\n",
             "config.toml:3: unknown setting `paht` of a library; did you mean `path`?",
         ),
+        (
+            "[[libraries]]\npath = \"/a\"\nhide = [\"x\"]\n",
+            "config.toml:3: `hide` is not a setting of a library: put it above the first [[libraries]]",
+        ),
     ] {
         env.configure(text);
         for args in [["list"].as_slice(), &["library", "add", "."]] {
@@ -364,4 +368,21 @@ fn on_a_terminal_the_person_picks() {
         let again = "> `7` is not a number from 1 to 3\n> `foo` is not a number from 1 to 3\n> ";
         assert_eq!(talk.contains(again), answer.starts_with('7'), "{talk}");
     }
+}
+
+#[test]
+fn a_broken_manifest_is_named_with_its_line() {
+    let env = TestEnv::new(crate::TWIG);
+    let folder = env.work().join("mine");
+    fs::create_dir_all(&folder).expect("ours");
+    fs::write(folder.join("twig.toml"), "[prompts.a]\ntitle = [\n").expect("ours");
+    let outcome = env.run(["library", "add", "mine"]);
+    insta::assert_snapshot!(outcome, @"
+    mine  twig  0 prompts    1 problem  [work]/mine
+    --- stderr
+    error: [work]/mine/twig.toml:2: twig.toml is not valid TOML: unclosed array, expected `]`
+    added [work]/mine
+    hint: run `twig check` to see what is wrong
+    --- exit 0
+    ");
 }

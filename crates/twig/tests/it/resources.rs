@@ -143,6 +143,9 @@ fn the_usual_template_is_offered_where_a_document_fits_it() {
         json!([{
             "uriTemplate": "twig://lib/{category}/{name}", "name": "lib/{category}/{name}",
             "title": "Documents of lib", "description": "A document by its category and name",
+        }, {
+            "uriTemplate": "twig://lib/{name}", "name": "lib/{name}", "mimeType": "text/markdown",
+            "title": "Documents of lib", "description": "A document by its name",
         }])
     );
     let complete = |client: &mut TestClient, argument: Value, context: Value| {
@@ -161,6 +164,27 @@ fn the_usual_template_is_offered_where_a_document_fits_it() {
     );
     let context = json!({"arguments": {"category": "adr"}});
     assert_eq!(complete(&mut client, name, context), json!([]));
+}
+
+#[test]
+fn documents_in_no_folder_are_completed_too() {
+    let env = env(
+        "//- rc/twig.toml\n[library]\n//- rc/docs/guide.md\n# Guide\n//- rc/docs/adr/1-a.md\n# A\n",
+    );
+    let mut client = started(&env);
+    let answer = client.request("resources/templates/list", json!({}));
+    let templates = answer["result"]["resourceTemplates"]
+        .as_array()
+        .expect("templates")
+        .iter();
+    let uris: Vec<&str> = templates
+        .filter_map(|it| it["uriTemplate"].as_str())
+        .collect();
+    assert_eq!(uris, ["twig://rc/{category}/{name}", "twig://rc/{name}"]);
+    let reference = json!({"type": "ref/resource", "uri": "twig://rc/{name}"});
+    let params = json!({"ref": reference, "argument": {"name": "name", "value": "gui"}});
+    let answer = client.modern("completion/complete", params);
+    assert_eq!(answer["result"]["completion"]["values"], json!(["guide"]));
 }
 
 #[test]

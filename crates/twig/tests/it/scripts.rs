@@ -220,32 +220,64 @@ fn names_of_exported_files_depend_only_on_what_is_exported() {
     assert_eq!(check.code, 0, "{check}");
 }
 
-/// The fields that `docs/json.md` lists for a command, as `(name, type, may be missing)`, and
-/// whether it prints a list.
-fn documented(command: &str) -> (bool, Vec<(String, String, bool)>) {
-    let page = include_str!("../../../../docs/json.md");
-    let wanted = format!("`twig {command}`");
-    let row = page.lines().find(|line| {
-        let mut cells = line.split('|');
-        cells.nth(1).is_some_and(|cell| {
-            let mut names = cell.split(',');
-            names.any(|name| name.trim() == wanted)
-        })
-    });
-    let row = row.unwrap_or_else(|| panic!("docs/json.md has no row for {wanted}"));
-    let mut cells = row.split('|').skip(2);
-    let is_list = cells.next().expect("what it prints").trim() == "list";
-    let fields = cells.next().expect("fields");
-    let fields = fields.split('`').filter_map(|part| part.split_once(": "));
-    let fields = fields.map(|(name, kind)| {
-        let optional = kind.strip_suffix('?');
-        let kind = optional.unwrap_or(kind);
-        (name.to_owned(), kind.to_owned(), optional.is_some())
-    });
-    (is_list, fields.collect())
+/// A field of `docs/json.md`.
+struct DocumentedField {
+    name: String,
+    /// A JSON type, or a part with fields of its own.
+    kind: String,
+    is_list: bool,
+    is_optional: bool,
 }
 
-fn kind(value: &Value) -> &'static str {
+/// The cells of the row of `docs/json.md` whose first cell names this.
+fn documented_row(wanted: &str) -> Option<Vec<&'static str>> {
+    let page = include_str!("../../../../docs/json.md");
+    let rows = page.lines().map(|line| line.split('|').map(str::trim));
+    let rows = rows.map(|cells| cells.skip(1).collect::<Vec<_>>());
+    let wanted = format!("`{wanted}`");
+    rows.into_iter().find(|cells| {
+        let mut names = cells.first().into_iter().flat_map(|cell| cell.split(", "));
+        names.any(|name| name == wanted)
+    })
+}
+
+/// The fields in a cell; `the fields of` other commands are among them.
+fn documented_fields(cell: &str) -> Vec<DocumentedField> {
+    let mut fields = Vec::new();
+    for part in cell.split('`') {
+        if part.starts_with("twig ") {
+            let row = documented_row(part).unwrap_or_else(|| panic!("no row for {part}"));
+            // A row of a search is one or the other.
+            let is_either = cell.contains(" or of ");
+            fields.extend(
+                documented_fields(row[2])
+                    .into_iter()
+                    .map(|field| DocumentedField {
+                        is_optional: field.is_optional || is_either,
+                        ..field
+                    }),
+            );
+        } else if let Some((name, kind)) = part.split_once(": ") {
+            let (kind, is_optional) = match kind.strip_suffix('?') {
+                Some(kind) => (kind, true),
+                None => (kind, false),
+            };
+            let (kind, is_list) = match kind.strip_suffix("[]") {
+                Some(kind) => (kind, true),
+                None => (kind, false),
+            };
+            fields.push(DocumentedField {
+                name: name.to_owned(),
+                kind: kind.to_owned(),
+                is_list,
+                is_optional,
+            });
+        }
+    }
+    fields
+}
+
+fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -256,22 +288,101 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
+/// Compares an object with its fields, and the objects in it with theirs.
+fn compare(place: &str, value: &Value, fields: &[DocumentedField]) {
+    let row = value
+        .as_object()
+        .unwrap_or_else(|| panic!("{place}: {value}"));
+    for field in fields {
+        let place = format!("{place}.{}", field.name);
+        match row.get(&field.name) {
+            None | Some(Value::Null) => assert!(field.is_optional, "{place} is missing"),
+            Some(Value::Array(items)) if field.is_list => {
+                for item in items {
+                    compare_value(&place, item, &field.kind);
+                }
+            }
+            Some(value) => {
+                assert!(!field.is_list, "{place} is no list");
+                compare_value(&place, value, &field.kind);
+            }
+        }
+    }
+    let is_known = |name: &&String| fields.iter().any(|field| field.name == **name);
+    let unknown: Vec<&String> = row.keys().filter(|name| !is_known(name)).collect();
+    assert!(
+        unknown.is_empty(),
+        "{place}: docs/json.md lacks {unknown:?}"
+    );
+}
+
+fn compare_value(place: &str, value: &Value, kind: &str) {
+    match kind {
+        "any" => {}
+        "string" | "number" | "boolean" => assert_eq!(json_type(value), kind, "{place}"),
+        part => {
+            let row = documented_row(part).unwrap_or_else(|| panic!("{place}: no part {part}"));
+            compare(place, value, &documented_fields(row[1]));
+        }
+    }
+}
+
 #[test]
 fn json_has_the_documented_shapes() {
     let env = checked();
+    let script = "#!/bin/sh\ncat > \"$1\" <<'EOF'\nBye {{ nmae }}\nEOF\n";
+    env.write("../editor.sh", script);
+    env.write(
+        "tools/twig.toml",
+        "[prompts.now]\ncommand = [\"now.sh\"]\nread = [\"repository\"]\n",
+    );
+    env.write("tools/now.sh", "#!/bin/sh\necho '{}'\n");
+    make_executable(&env.data().join("tools/now.sh"));
+    make_executable(&env.data().join("../editor.sh"));
+    fs::create_dir_all(env.work().join("team/docs")).expect("ours");
+    fs::write(env.work().join("team/docs/bye.md"), "# Bye\n").expect("ours");
+    fs::create_dir_all(env.work().join("notes")).expect("ours");
+    fs::write(env.work().join("notes/a.md"), "A {{ x }}\n").expect("ours");
+    fs::write(
+        env.work().join("prompts.csv"),
+        "\"act\",\"prompt\"\n\"Poet\",\"Write about ${topic}\"\n",
+    )
+    .expect("ours");
+    let evals = env.work().join("evals");
+    fs::create_dir(&evals).expect("ours");
+    let question = r#"[{"question": "How do I say bye?", "expected_skill": "bye"}]"#;
+    fs::write(evals.join("questions.json"), question).expect("ours");
     // Each command with its documented name, in an order in which they work.
     for (command, args) in [
         ("check", "team"),
-        ("list", "--library team"),
+        ("list", "--library team --all"),
+        ("list --documents", "--library team"),
         ("show", "team:bye --library team"),
+        ("show URI", "twig://team/bye --library team"),
         ("render", "team:bye --library team"),
         ("search", "bye --library team"),
-        ("export", "--to claude --library team --dry-run"),
+        ("path", "team:bye --library team"),
+        ("export --to", "claude --library team --dry-run"),
+        ("bench search", "--evals evals --library team"),
         ("library list", "--library team"),
+        ("library add", "notes --kind markdown"),
+        ("library remove", "notes"),
+        ("library trust", "tools --yes"),
+        ("library distrust", "tools"),
+        ("init", ""),
+        ("new library", "mine"),
+        ("new prompt", "mine:plan --arg topic --arg when?=now,later"),
+        ("list", ""),
+        ("edit", "mine:plan"),
+        ("mv", "mine:plan mine:plans"),
+        ("rm", "mine:plans --yes"),
+        ("import", "prompts.csv"),
+        ("connect CLIENT", "cursor"),
         ("connect", ""),
         ("doctor", ""),
         ("project create", "garden"),
         ("project list", ""),
+        ("project show", "garden"),
         ("prompt add", "water -c one"),
         ("prompt update", "water -c two -d Daily"),
         ("prompt list", ""),
@@ -281,6 +392,8 @@ fn json_has_the_documented_shapes() {
         ("prompt rename", "water sprinkle"),
         ("prompt delete", "sprinkle -f"),
         ("prompt restore", "sprinkle"),
+        ("budget", "--client codex -p garden"),
+        ("doctor", "-p garden"),
         ("project export", "garden out"),
         ("project import", "out --name park"),
         ("project import --update", "out"),
@@ -293,33 +406,63 @@ fn json_has_the_documented_shapes() {
         ("workspace compact", "--keep 1 --yes"),
         ("workspace delete", "team -f"),
     ] {
-        let words = command.split(' ').chain(args.split_whitespace());
-        let outcome = env.run(words.chain(["--json"]));
+        let words = command
+            .split(' ')
+            .filter(|word| *word != "URI" && *word != "CLIENT");
+        let words = words.chain(args.split_whitespace()).chain(["--json"]);
+        let mut run = env.command(words);
+        run.env("EDITOR", env.data().join("../editor.sh"));
+        let outcome = env.outcome(&mut run);
         let value: Value = serde_json::from_str(&outcome.stdout)
             .unwrap_or_else(|error| panic!("{command}: {error}: {outcome}"));
-        let (is_list, fields) = documented(command);
-        assert_eq!(value.is_array(), is_list, "{command}: {value}");
+        let row = documented_row(&format!("twig {command}"));
+        let row = row.unwrap_or_else(|| panic!("docs/json.md has no row for `twig {command}`"));
+        assert_eq!(value.is_array(), row[1] == "list", "{command}: {value}");
+        let fields = documented_fields(row[2]);
         let rows = match &value {
             Value::Array(rows) => rows.as_slice(),
             row => std::slice::from_ref(row),
         };
         for row in rows {
-            let row = row.as_object().expect("an object");
-            for (name, expected, is_optional) in &fields {
-                // `snippet` is only in the results of a search.
-                if command == "list" && name == "snippet" {
-                    continue;
-                }
-                let found = row.get(name).map_or("null", kind);
-                let fits = found == expected || (*is_optional && found == "null");
-                assert!(fits, "{command}: `{name}` is {found}, not {expected}");
-            }
-            let known = |name: &String| fields.iter().any(|(known, ..)| known == name);
-            let unknown: Vec<&String> = row.keys().filter(|name| !known(name)).collect();
-            assert!(
-                unknown.is_empty(),
-                "{command}: docs/json.md lacks {unknown:?}"
-            );
+            compare(command, row, &fields);
         }
     }
+}
+
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("ours");
+}
+
+#[test]
+fn what_is_created_and_changed_is_json_where_it_was_asked_for() {
+    let env = TestEnv::in_memory(TWIG);
+    let run = |words: &str| -> Value {
+        let outcome = env.run(words.split(' ').chain(["--json"]));
+        assert_eq!(outcome.code, 0, "{outcome}");
+        serde_json::from_str(&outcome.stdout).unwrap_or_else(|_| panic!("{words}: {outcome}"))
+    };
+    assert_eq!(
+        run("new library mine"),
+        json!({"name": "mine", "path": "[data]/mine"})
+    );
+    let plan = json!({"name": "mine:plan", "path": "[data]/mine/prompts/plan.md", "problems": []});
+    assert_eq!(run("new prompt mine:plan"), plan);
+    let moved = json!({"old_name": "mine:plan", "name": "mine:later"});
+    assert_eq!(run("mv mine:plan later"), moved);
+    let gone = json!({"name": "mine:later", "changed": true,
+        "path": "[data]/mine/prompts/later.md"});
+    assert_eq!(run("rm mine:later --yes"), gone);
+    let made = run("init");
+    assert_eq!(made["folder"], "[work]/.twig");
+    let first = made["written"][0].as_str().expect("a file");
+    assert!(first.starts_with("[work]/.twig/"), "{made}");
+    assert_eq!(run("init")["written"], json!([]));
+    fs::create_dir(env.work().join("notes")).expect("ours");
+    fs::write(env.work().join("notes/a.md"), "A\n").expect("ours");
+    run("library add notes --kind markdown");
+    assert_eq!(run("library remove notes"), json!({"path": "[work]/notes"}));
+    // Nothing is asked for where nothing could be shown.
+    let trust = env.run(["library", "trust", "mine", "--json"]);
+    assert_eq!(trust.code, 2, "{trust}");
 }

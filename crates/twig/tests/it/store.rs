@@ -1,5 +1,6 @@
 //! Projects in a store, served by the real binary to one client and to many.
 
+mod agents;
 mod coherence;
 mod contract;
 mod ending;

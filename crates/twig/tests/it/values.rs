@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
 use twig_testkit::TestEnv;
@@ -129,7 +130,7 @@ fn values_that_no_argument_takes_are_mistakes() {
     ");
     insta::assert_snapshot!(env.run(["render", "plain", "a=b"]), @"
     --- stderr
-    error: Unknown arguments: a
+    error: Unknown argument: a
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["render", "review", "code=1", "language=go", "x"]), @"
@@ -139,7 +140,7 @@ fn values_that_no_argument_takes_are_mistakes() {
     ");
     insta::assert_snapshot!(env.run(["render", "fix", "1", "prio=high"]), @"
     --- stderr
-    error: Unknown arguments: prio; did you mean `priority`?
+    error: Unknown argument: prio; did you mean `priority`?
     hint: put a value that contains = after `--`: -- 'prio=high'
     --- exit 1
     ");
@@ -153,20 +154,24 @@ fn values_that_no_argument_takes_are_mistakes() {
 #[test]
 fn a_missing_value_is_asked_for_on_a_terminal() {
     let env = env(REVIEW);
-    let (code, screen) = shown(&env, &["render", "review"], "\nlet x\n3\n2\n");
-    // What is typed before the questions is echoed before them.
-    let questions = screen.split_once("code:").expect("a question").1;
-    insta::assert_snapshot!(questions, @"
-     The code to review
-    > `code` needs a value; Ctrl-D ends
-    > language
-      1  rust
-      2  go
-    > Argument `language` must be one of: rust, go
-    > Review go: let x
-    ");
-    assert_eq!(code, 0);
-    let (code, screen) = shown(&env, &["render", "review", "x", "--color=never"], "\u{4}");
+    let start =
+        |args: &[&str]| OnTerminal::start(env.command(args.iter().copied()), Streams::AllButOutput);
+    let mut running = start(&["render", "review"]);
+    running.wait_for("code: The code to review\r\n");
+    running
+        .press("\r")
+        .wait_for("`code` needs a value; Ctrl-D ends\r\n");
+    running
+        .press("let x\r")
+        .wait_for("language\r\n  1  rust\r\n  2  go\r\n");
+    let refused = "Argument `language` must be one of: rust, go\r\n";
+    running.press("3\r").wait_for(refused).press("2\r");
+    let (code, printed, _) = running.end();
+    assert_eq!((code, &*printed), (0, "Review go: let x\n"));
+
+    let mut running = start(&["render", "review", "x", "--color=never"]);
+    running.wait_for("> ").press("\u{4}");
+    let (code, _, screen) = running.end();
     assert!(
         screen.ends_with(
             "error: Missing required argument: language\nhint: twig render lib:review language=…\n"
@@ -174,6 +179,40 @@ fn a_missing_value_is_asked_for_on_a_terminal() {
         "{screen}"
     );
     assert_eq!(code, 1);
+
+    // Ctrl-C ends it as it ends every program.
+    let mut running = start(&["render", "review"]);
+    running.wait_for("> ").press("\u{3}");
+    let status = running.child.wait().expect("it ends");
+    assert_eq!(status.signal(), Some(2));
+}
+
+#[test]
+fn a_typed_value_can_be_edited() {
+    let env = env(REVIEW);
+    let mut running = OnTerminal::start(env.command(["render", "fix"]), Streams::AllButOutput);
+    let keys = "one x\u{1b}[D\u{1b}[Dy\u{1}\u{1b}[3~\u{5}\u{1b}[A\u{7f}é\r";
+    running.wait_for("> ").press(keys);
+    let (code, printed, _) = running.end();
+    assert_eq!((code, &*printed), (0, "ney é||\n"));
+}
+
+/// The lines of a pasted text are one value; none of them is left for the shell.
+#[test]
+fn a_pasted_text_keeps_its_lines() {
+    let env = env(REVIEW);
+    let args = ["render", "review", "language=go"];
+    let mut running = OnTerminal::start(env.command(args), Streams::AllButOutput);
+    running.wait_for("> ");
+    assert!(
+        running.screen.contains("\u{1b}[?2004h"),
+        "pastes are marked"
+    );
+    running.press("\u{1b}[200~fn a() {\r\tlet x = 1;\r}\r\u{1b}[201~");
+    running.wait_for("}⏎").press("\r").wait_for("\u{1b}[?2004l");
+    let (code, printed, _) = running.end();
+    let expected = "Review go: fn a() {\n\tlet x = 1;\n}\n";
+    assert_eq!((code, &*printed), (0, expected));
 }
 
 #[test]
@@ -191,7 +230,8 @@ fn a_question_shows_no_control_characters() {
         "//- lib/twig.toml\n[prompts.p]\n[[prompts.p.arguments]]\nname = \"a\"\nrequired = true\nchoices = [\"\\u001b[31mx\"]\n//- lib/prompts/p.md\n{{ a }}\n",
     );
     let (_, screen) = shown(&env, &["render", "p"], "1\n");
-    assert!(!screen.contains('\u{1b}'), "{screen:?}");
+    assert!(screen.contains("<U+001B>[31mx"), "{screen:?}");
+    assert!(!screen.contains("\u{1b}[31m"), "{screen:?}");
 }
 
 #[test]
@@ -222,8 +262,8 @@ fn a_skill_prints_its_text_only() {
 
     Base directory for this skill: [home]/.claude/skills/pdf
     Relative paths in this skill are relative to this base directory.
-    --- stderr
-    hint: `claude_skills:pdf` also links to skill://claude_skills/pdf/scripts/fill.py
+    Files of this skill:
+    - scripts/fill.py
     --- exit 0
     ");
 }
@@ -266,4 +306,30 @@ fn copy_sends_the_text_to_the_terminal_and_to_the_program_of_the_desktop() {
         screen.ends_with("copied 6 characters through the terminal and `xclip`\n"),
         "{screen}"
     );
+}
+
+#[test]
+fn an_empty_value_is_none_where_the_argument_does_not_need_one() {
+    let env = env(r#"
+//- lib/twig.toml
+[prompts.p]
+[[prompts.p.arguments]]
+name = "language"
+choices = ["rust", "go"]
+[[prompts.p.arguments]]
+name = "tone"
+default = "warm"
+[[prompts.p.arguments]]
+name = "number"
+pattern = "[0-9]+"
+[[prompts.p.arguments]]
+name = "note"
+required = true
+//- lib/prompts/p.md
+{{ language }}|{{ tone }}|{{ number }}|{{ note }}
+"#);
+    let rendered = env.run(["render", "p", "language=", "tone=", "number=", "note="]);
+    assert_eq!(rendered.stdout, "|warm||\n", "{rendered}");
+    let refused = env.run(["render", "p", "language=c", "note="]);
+    assert_eq!(refused.code, 1, "{refused}");
 }

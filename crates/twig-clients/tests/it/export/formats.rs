@@ -11,9 +11,10 @@ fn review() -> Shelf {
     let mut review = prompt("code_review", &["language", "code!"]);
     review.title = Some("Code review".into());
     review.description = Some("Reviews code: slowly".into());
-    review.arguments[0].description = Some("Programming language".into());
-    review.arguments[0].default = Some("rust".into());
-    review.arguments[0].choices = vec!["rust".into(), "go".into()];
+    let arguments = review.arguments.to_mut();
+    arguments[0].description = Some("Programming language".into());
+    arguments[0].default = Some("rust".into());
+    arguments[0].choices = vec!["rust".into(), "go".into()];
     let text = "Review this {{ language }} code:\n\n{{ code }}\n";
     Shelf::default().with("lib", Dialect::Jinja, review, text)
 }

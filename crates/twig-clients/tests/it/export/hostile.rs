@@ -124,11 +124,17 @@ fn claude_leaves_text_that_looks_like_arguments() {
     );
     let text = r"$x $y \$ARGUMENTS \$1 \$x $xs $HOME \$y.";
     assert_eq!(body(ExportFormat::Claude, &shelf), format!("{text}\n"));
-    // Where nobody gives values, numbers stay as they are.
-    assert_eq!(
-        body(ExportFormat::Claude, &verbatim("awk $1 $ARGUMENTS")),
-        "awk $1 \\$ARGUMENTS\n"
-    );
+    // Without arguments, numbers stay as they are unless one of them starts a count.
+    for (text, expected) in [
+        ("costs $5 $ARGUMENTS", "costs $5 \\$ARGUMENTS\n"),
+        (
+            "`awk '{print $1}'` $ARGUMENTSX",
+            "`awk '{print $1}'` \\$ARGUMENTSX\n",
+        ),
+        ("costs $1 or $5", "costs \\$1 or \\$5\n"),
+    ] {
+        assert_eq!(body(ExportFormat::Claude, &verbatim(text)), expected);
+    }
     let why = jinja(&["x"], "a\\{{ x }}").why(ExportFormat::Claude);
     assert!(why.contains("backslash right before an argument"), "{why}");
     let why = jinja(&["x"], "\\$1 {{ x }}").why(ExportFormat::Claude);

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use twig_clients::clients::ExportFormat;
 use twig_clients::export::ExportItem;
 use twig_clients::format::{self, Options};
+use twig_core::argument::implied_arguments;
 use twig_core::parse::library::LibraryRoot;
 use twig_core::{Catalog, Dialect, Latest, LibraryName, Limits, Prompt, RelativePath};
 use twig_testkit::MemoryFiles;
@@ -158,6 +159,80 @@ fn skills_say_the_same_and_list_what_they_take() {
 }
 
 #[test]
+fn skills_have_no_escapes() {
+    let text = "Count {{ x }}:\n```sh\nawk '{% raw %}{print $1}{% endraw %}' {{ y }}\n```\nIt costs $5, says $ARGUMENTS.\n";
+    let shelf = jinja(&["x", "y"], text);
+    let item = shelf.item(ExportFormat::Skills);
+    let body = "Count {{x}}:\n```sh\nawk '{print $1}' {{y}}\n```\nIt costs $5, says $ ARGUMENTS.\n\n\
+        Arguments, given after the command in this order; put them where the text has their names in double braces:\n\n- x\n- y\n";
+    assert!(item.text.ends_with(body), "{}", item.text);
+    assert_eq!(
+        item.notes,
+        [
+            "a space was put into one place that Claude Code would run or fill in: `$ARGUMENTS.`",
+            "skills have no arguments: a list at the end tells the model what to fill in",
+        ]
+    );
+    // Words are appended to it, as to every skill without a mark.
+    let back = Back::of(ExportFormat::Skills, &item);
+    assert_eq!(&*back.prompt().arguments, implied_arguments());
+    // A command of Claude Code has them: no other client reads it.
+    let item = shelf.item(ExportFormat::Claude);
+    assert!(item.text.contains(r"{print \$1}"), "{}", item.text);
+    // A skill is copied as its author wrote it.
+    let dialect = Dialect::Marks(twig_core::Marks::Named);
+    let text = "Read $ARGUMENTS for \\$1.\n";
+    let shelf = Shelf::default().with("skills", dialect, prompt("main", &["arguments"]), text);
+    assert_eq!(shelf.say(&[("arguments", "it")]), "Read it for $1.\n");
+}
+
+#[test]
+fn what_its_author_says_nothing_about_gains_no_argument() {
+    let text = "---\ndescription: Does something\n---\nDo it. It is \\$1.\n";
+    let dialect = Dialect::Marks(twig_core::Marks::Appended {
+        form: twig_core::AppendedForm::Labelled,
+        is_implied: true,
+    });
+    let shelf = Shelf::default().with("claude", dialect, prompt("main", &["arguments"]), text);
+    let said = "Do it. It is $1.\n";
+    assert_eq!(shelf.say(&[("arguments", "")]), said);
+    let with_words = format!("{said}\nARGUMENTS: now");
+    assert_eq!(shelf.say(&[("arguments", "now")]), with_words);
+    for client in [
+        ExportFormat::Claude,
+        ExportFormat::Copilot,
+        ExportFormat::Windsurf,
+        ExportFormat::Skills,
+        ExportFormat::Cursor,
+        ExportFormat::Gemini,
+        ExportFormat::Opencode,
+    ] {
+        let item = shelf.item(client);
+        assert!(
+            !item.text.to_lowercase().contains("argument"),
+            "{}",
+            item.text
+        );
+        assert!(!item.text.contains("args"), "{}", item.text);
+        let back = Back::of(client, &item);
+        assert_eq!(
+            &*back.prompt().arguments,
+            implied_arguments(),
+            "{}",
+            client.as_str()
+        );
+        let said_back = back.say(&[]);
+        if client != ExportFormat::Opencode {
+            assert!(said_back.starts_with(said), "{said_back}");
+        }
+        if client == ExportFormat::Claude {
+            assert_eq!(back.say(&["now"]), with_words);
+            assert!(item.text.contains("It is \\$1."), "{}", item.text);
+        }
+    }
+}
+
+#[test]
 fn what_has_no_arguments_is_the_same_everywhere() {
     let shelf = verbatim("# Title\n\nWords: {{ braces }}, `code`, $HOME\n\n```sh\nawk $1\n```\n");
     for client in [
@@ -169,7 +244,9 @@ fn what_has_no_arguments_is_the_same_everywhere() {
     ] {
         let item = shelf.item(client);
         let back = Back::of(client, &item);
-        assert_eq!(back.prompt().arguments.len(), 0, "{}", client.as_str());
+        // The file names no argument: words are appended, as its client does.
+        let arguments = &*back.prompt().arguments;
+        assert_eq!(arguments, implied_arguments(), "{}", client.as_str());
         let said = back.say(&[]);
         assert!(said.starts_with(&shelf.say(&[])), "{said}");
     }
@@ -179,7 +256,10 @@ fn what_has_no_arguments_is_the_same_everywhere() {
 fn a_value_behind_the_text_stays_there() {
     let mut main = prompt("main", &["arguments"]);
     main.description = Some("x".into());
-    let dialect = Dialect::Marks(twig_core::Marks::Appended);
+    let dialect = Dialect::Marks(twig_core::Marks::Appended {
+        form: twig_core::AppendedForm::Labelled,
+        is_implied: false,
+    });
     let text = "---\nargument-hint: what\n---\nDo it.\n";
     let shelf = Shelf::default().with("claude", dialect, main, text);
     let said = shelf.say(&[("arguments", "now")]);

@@ -50,7 +50,7 @@ fn show_kind(kind: LibraryKind, sections: &[Section], shown: &mut String) {
                 let _ = writeln!(shown, "  {label}: {text:?}");
             }
         }
-        for it in &prompt.arguments {
+        for it in prompt.arguments.iter() {
             argument(it, shown);
         }
     }

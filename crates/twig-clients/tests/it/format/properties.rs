@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use twig_core::marks::{MarkedPiece, pieces};
-use twig_core::{Argument, LibraryKind, Marks};
+use twig_core::{AppendedForm, Argument, LibraryKind, Marks};
 
 use super::Shelf;
 
@@ -58,8 +58,8 @@ proptest! {
         let mut names = std::collections::BTreeSet::new();
         for prompt in &library.prompts {
             let name = prompt.name.as_str();
-            let is_good = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"_-".contains(&b);
-            prop_assert!((1..=64).contains(&name.len()) && name.bytes().all(is_good), "{name}");
+            let is_good = twig_core::PromptName::parse(name).is_ok() && !name.contains('.');
+            prop_assert!(name.len() <= 64 && is_good && name == name.to_lowercase(), "{name}");
             prop_assert!(names.insert(name), "{name}");
             let description = prompt.description.as_deref().unwrap_or_default();
             prop_assert!(!description.trim().is_empty(), "{name}");
@@ -92,7 +92,10 @@ proptest! {
             Marks::None,
             Marks::Named,
             Marks::Dollar { first, is_greedy },
-            Marks::Appended,
+            Marks::Appended {
+                form: AppendedForm::Labelled,
+                is_implied: true,
+            },
             Marks::Capitals,
             Marks::Inputs,
         ];

@@ -32,22 +32,10 @@ fn a_skill_says_where_its_files_are() {
         said,
         "\nRun /home/lib/tools/pdf/scripts/x.py for a.pdf; ${CLAUDE_PLUGIN_ROOT}.\n\n\
          Base directory for this skill: /home/lib/tools/pdf\n\
-         Relative paths in this skill are relative to this base directory.\n"
+         Relative paths in this skill are relative to this base directory.\n\
+         Files of this skill:\n- reference/forms.md\n- scripts/x y.py\n"
     );
-    let links: Vec<&str> = messages[1..]
-        .iter()
-        .map(|message| match &message.block {
-            Block::Link { uri, .. } => &**uri,
-            other => panic!("{other:?}"),
-        })
-        .collect();
-    assert_eq!(
-        links,
-        [
-            "skill://lib/tools/pdf/reference/forms.md",
-            "skill://lib/tools/pdf/scripts/x%20y.py"
-        ]
-    );
+    assert_eq!(messages.len(), 1);
     let library = shelf.library();
     let [skill] = &library.skills[..] else {
         panic!("{:?}", library.skills)
@@ -60,7 +48,11 @@ fn a_skill_says_where_its_files_are() {
     let files: Vec<&str> = skill.files.iter().map(|file| &*file.uri).collect();
     assert_eq!(
         files,
-        [&["skill://lib/tools/pdf/SKILL.md"], &links[..]].concat()
+        [
+            "skill://lib/tools/pdf/SKILL.md",
+            "skill://lib/tools/pdf/reference/forms.md",
+            "skill://lib/tools/pdf/scripts/x%20y.py",
+        ]
     );
     let [own, forms, script] = &library.documents[..] else {
         panic!("{:?}", library.documents)
@@ -79,14 +71,21 @@ fn a_skill_says_where_its_files_are() {
 }
 
 #[test]
-fn links_stop_at_the_limit() {
+fn the_list_of_files_stops_at_the_limit() {
     let mut shelf = Shelf::new(
         LibraryKind::Skills,
         [("a/SKILL.md", "x"), ("a/1", ""), ("a/2", ""), ("a/3", "")],
     );
-    assert_eq!(shelf.messages("a", &[]).expect("a prompt").len(), 4);
+    let said = |shelf: &Shelf| match &shelf.messages("a", &[]).expect("a prompt")[..] {
+        [only] => match &only.block {
+            Block::Text(text) => text.clone(),
+            other => panic!("{other:?}"),
+        },
+        several => panic!("{several:?}"),
+    };
+    assert!(said(&shelf).ends_with("Files of this skill:\n- 1\n- 2\n- 3\n"));
     shelf.limits.embedded = 2;
-    assert_eq!(shelf.messages("a", &[]).expect("a prompt").len(), 3);
+    assert!(said(&shelf).ends_with("Files of this skill:\n- 1\n- 2\n- and 1 more\n"));
 }
 
 #[test]

@@ -191,7 +191,11 @@ proptest! {
             };
             original.push_str(&written);
             expected.push_str(default.as_deref().map_or(written.as_str(), |text| text));
-            given.push_str(&value);
+            // An empty value is none where there is a default.
+            given.push_str(match &default {
+                Some(default) if value.is_empty() => default,
+                _ => &value,
+            });
         }
         // A sign in front would make a placeholder something else.
         prop_assume!(!original.contains("\\$") && !original.trim().is_empty());

@@ -7,7 +7,7 @@ use crate::name::{NameError, check_argument_name};
 use crate::parse::json::{Json, Path};
 use crate::problem::{ProblemCode, Severity};
 
-const FIELDS: [&str; 4] = ["name", "description", "required", "maxLength"];
+pub(super) const FIELDS: [&str; 4] = ["name", "description", "required", "maxLength"];
 
 impl DefinitionReader<'_> {
     pub(super) fn arguments(

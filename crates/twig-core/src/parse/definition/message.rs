@@ -13,6 +13,10 @@ use crate::suggest;
 
 const TYPES: [&str; 5] = ["text", "image", "audio", "resource", "resource_link"];
 
+/// The fields of a message, and of its content.
+pub(super) const FIELDS: [&str; 2] = ["role", "content"];
+pub(super) const CONTENT_FIELDS: [&str; 4] = ["type", "text", "file", "uri"];
+
 impl DefinitionReader<'_> {
     /// The valid messages.
     pub(super) fn messages(
@@ -54,7 +58,7 @@ impl DefinitionReader<'_> {
         arguments: &[Argument],
         dialect: Dialect,
     ) -> Option<MessageSource> {
-        let fields = self.object(path, json, "a message", &["role", "content"])?;
+        let fields = self.object(path, json, "a message", &FIELDS)?;
         let role = fields.required(self, "role");
         let role = self.role(&path.key("role"), role);
         let content = fields.required(self, "content")?;
@@ -65,8 +69,8 @@ impl DefinitionReader<'_> {
             self.error(ProblemCode::WrongType, &path, message, help);
             return None;
         }
-        let keys = ["type", "text", "file", "uri"];
-        let fields = self.object(&path, content, "the content of a message", &keys)?;
+        let what = "the content of a message";
+        let fields = self.object(&path, content, what, &CONTENT_FIELDS)?;
         let kind = fields.required(self, "type");
         let kind = self.text(&path.key("type"), kind)?;
         let content = match &*kind {

@@ -67,10 +67,7 @@ impl Manifest<'_> {
         if let Some(item) = fields.take("folder") {
             // An invalid folder means no documents, rather than the wrong ones.
             layout.folders.clear();
-            if let Ok(path) = self.path_field("folder", item) {
-                self.look_at_folder(&path, item);
-                layout.folders.push(path);
-            }
+            layout.folders.extend(self.documents_folder(item));
         }
         if let Some(item) = fields.take("scheme") {
             match &item.value {
@@ -101,9 +98,39 @@ impl Manifest<'_> {
         layout
     }
 
-    fn look_at_folder(&mut self, path: &RelativePath, item: &TomlItem<'_>) {
-        let (code, what) = match self.files.look(path) {
-            Err(BodyError::NotAFile(NotAFile::Folder)) => return,
+    /// `folder`: a folder of the library. A project's own folder may also name one that is beside it,
+    /// so that documents stay where the project has them.
+    fn documents_folder(&mut self, item: &TomlItem<'_>) -> Option<RelativePath> {
+        let is_project = self.folder.is_project();
+        let path = match &item.value {
+            TomlValue::Text(text) if is_project => RelativePath::beside(text).map(|path| {
+                path.map_err(|error| {
+                    let message = format!("`{}` {error}", shorten(text, 64).escape_debug());
+                    self.error(ProblemCode::OutsideLibrary, item.span.clone(), message)
+                })
+            }),
+            _ => None,
+        };
+        let Ok(path) = path.unwrap_or_else(|| self.path_field("folder", item)) else {
+            let help = if is_project {
+                "name a folder in .twig, or a folder of the project, such as \"../docs\""
+            } else {
+                "name a folder of the library; only a project's .twig may name one beside it"
+            };
+            if matches!(item.value, TomlValue::Text(_)) {
+                self.help(help.to_owned());
+            }
+            return None;
+        };
+        self.look_at_folder(&path, item).then_some(path)
+    }
+
+    /// Reports a folder that cannot be used; false if it must not be tried again.
+    fn look_at_folder(&mut self, path: &RelativePath, item: &TomlItem<'_>) -> bool {
+        let looked = self.files.look(path);
+        let is_refused = looked == Err(BodyError::OutsideProject);
+        let (code, what) = match looked {
+            Err(BodyError::NotAFile(NotAFile::Folder)) => return true,
             Err(BodyError::NotFound) => (ProblemCode::MissingFolder, "is not there".to_owned()),
             Ok(()) => (
                 ProblemCode::NotAFolder,
@@ -112,10 +139,14 @@ impl Manifest<'_> {
             Err(BodyError::Outside) => {
                 (ProblemCode::OutsideLibrary, BodyError::Outside.to_string())
             }
+            Err(error @ BodyError::OutsideProject) => {
+                (ProblemCode::OutsideLibrary, error.to_string())
+            }
             Err(error) => (ProblemCode::UnreadableFolder, error.to_string()),
         };
         let message = format!("the documents folder {path} {what}");
         self.error(code, item.span.clone(), message);
+        !is_refused
     }
 
     fn templates(&mut self, prefix: &str, item: &TomlItem<'_>) -> Vec<UriTemplate> {

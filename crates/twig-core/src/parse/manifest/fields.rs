@@ -109,6 +109,8 @@ impl Manifest<'_> {
     /// Reports unknown fields: most likely they are misspelt.
     pub(super) fn unknown(&mut self, fields: &ManifestFields<'_, '_>, place: &str) {
         let asked = &fields.asked[..fields.count];
+        #[cfg(test)]
+        tests::record(place, asked);
         for entry in &fields.table.entries {
             if asked.contains(&&*entry.key) {
                 continue;
@@ -155,5 +157,63 @@ impl Manifest<'_> {
             }) => Ok(*flag),
             Some(item) => Err(self.wrong_type(key, "true or false", item)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use serde_json::Value;
+
+    use super::super::MANIFEST_SCHEMA;
+    use crate::body::BodyError;
+    use crate::limits::Limits;
+    use crate::name::{LibraryName, RelativePath};
+    use crate::parse::library::{Files, LibraryRoot, twig_library};
+
+    thread_local! {
+        static ASKED: RefCell<BTreeMap<String, BTreeSet<&'static str>>> = RefCell::default();
+    }
+
+    /// Remembers which fields were asked for.
+    pub(super) fn record(place: &str, asked: &[&'static str]) {
+        ASKED.with_borrow_mut(|all| all.entry(place.to_owned()).or_default().extend(asked));
+    }
+
+    struct AnyFile;
+
+    impl Files for AnyFile {
+        fn look(&self, _: &RelativePath) -> Result<(), BodyError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_schema_has_every_field_that_is_read() {
+        let folder = LibraryRoot {
+            name: LibraryName::from_folder("lib").unwrap(),
+            root: "/lib".into(),
+            shown_root: "/lib".into(),
+            prefix: "lib:".into(),
+        };
+        let text = "[library]\n[documents]\n[prompts.a]\narguments = [{ name = \"x\" }]\nmessages = [{ text = \"x\" }]\n[prompts.b]\ncommand = [\"./x\"]\n";
+        twig_library(&folder, text, &AnyFile, &Limits::default());
+        let schema: Value = serde_json::from_str(MANIFEST_SCHEMA).unwrap();
+        for (place, at) in [
+            ("the manifest", ""),
+            ("[library]", "/definitions/library"),
+            ("[documents]", "/definitions/documents"),
+            ("a prompt", "/definitions/prompt"),
+            ("an argument", "/definitions/argument/else"),
+            ("a message", "/definitions/message"),
+        ] {
+            let fields = schema.pointer(&format!("{at}/properties")).unwrap();
+            let fields = fields.as_object().unwrap().keys().map(String::as_str);
+            let asked = ASKED.with_borrow_mut(|all| all.remove(place)).unwrap();
+            assert_eq!(fields.collect::<BTreeSet<_>>(), asked, "{place}");
+        }
+        assert!(ASKED.with_borrow(BTreeMap::is_empty), "another place");
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Closure {
     pub(super) dependencies: Vec<Dependency>,
     pub(super) sort: Sort,
     pub(super) has_references: bool,
+    /// True if one of them asks which of two values is larger.
+    pub(super) has_order: bool,
     /// The documents that its templates embed.
     pub(super) documents: Vec<Embed>,
     /// Approximate memory that the engine needs for it.
@@ -148,6 +150,7 @@ pub(super) fn gather(
             dependencies: Vec::new(),
             sort: Sort::Plain,
             has_references: false,
+            has_order: false,
             documents: Vec::new(),
             weight: 0,
             sizes: Vec::new(),
@@ -349,6 +352,7 @@ impl Builder<'_> {
             return Err(self.too_many(source, count));
         }
         self.closure.has_references |= !references.is_empty();
+        self.closure.has_order |= scanned.scan.has_order;
         self.closure.weight += scanned.weight();
         self.closure.sizes.push(scanned.size());
         self.closure.sources.push(source.clone());
@@ -428,17 +432,48 @@ impl Builder<'_> {
                 How::Extends => "extended",
                 How::Import => "imported",
             };
-            let message = format!("{what} template `{name}` not found");
-            let help = "name a file of this library, or `library:prompt` for one of another";
+            let own = name.split_once(':').map_or(&*name, |(_, own)| own);
+            let (message, help) = if self.is_inline(from, &name) {
+                (
+                    format!("{what} prompt `{name}` has its text in twig.toml, not in a file"),
+                    format!("move its text to prompts/{own}.md"),
+                )
+            } else {
+                let help = "name a file of this library, or `library:prompt` for one of another";
+                (
+                    format!("{what} template `{name}` not found"),
+                    help.to_owned(),
+                )
+            };
             return Err(fault(
                 from.clone(),
                 ProblemCode::MissingInclude,
                 Some(range),
                 message,
-                Some(help.to_owned()),
+                Some(help),
             ));
         }
         Ok(cost)
+    }
+
+    /// True if a name is that of a prompt whose text is in the manifest.
+    fn is_inline(&self, from: &Source, name: &str) -> bool {
+        let found = self.library_of(from, name);
+        let content = found
+            .as_ref()
+            .and_then(|(library, own)| first_content(library, own));
+        matches!(content, Some(Content::Text { file: None, .. }))
+    }
+
+    /// The library that a name in a template is about, and the name in that library.
+    fn library_of<'n>(&self, from: &Source, name: &'n str) -> Option<(Arc<Library>, &'n str)> {
+        match name.split_once(':') {
+            None => Some((Arc::clone(&from.library), name)),
+            Some((library, own)) => {
+                let library = self.files.catalog.library(library)?;
+                Some((Arc::clone(library), own))
+            }
+        }
     }
 
     fn enter(
@@ -450,8 +485,17 @@ impl Builder<'_> {
         if let Some(at) = self.stack.iter().position(|name| *name == target.name) {
             let path = self.stack[at..].iter().chain([&target.name]);
             let path: Vec<&str> = path.map(String::as_str).collect();
-            let message = format!("templates include each other: {}", path.join(" → "));
-            let help = Some("break the circle".to_owned());
+            let (message, help) = match &*path {
+                [own, _] => (
+                    format!("template `{own}` includes itself"),
+                    "remove this include",
+                ),
+                path => (
+                    format!("templates include each other: {}", path.join(" → ")),
+                    "break the circle",
+                ),
+            };
+            let help = Some(help.to_owned());
             return Err(fault(
                 from.clone(),
                 ProblemCode::IncludeCycle,
@@ -486,20 +530,10 @@ impl Builder<'_> {
         name: &str,
         range: &Range<usize>,
     ) -> Result<Option<Source>, BundleError> {
-        let (library, own) = match name.split_once(':') {
-            None => (Arc::clone(&from.library), name),
-            Some((library, own)) => match self.files.catalog.library(library) {
-                Some(library) => (Arc::clone(library), own),
-                None => return Ok(None),
-            },
+        let Some((library, own)) = self.library_of(from, name) else {
+            return Ok(None);
         };
-        let prompt = library
-            .prompts
-            .binary_search_by(|prompt| prompt.name.as_str().cmp(own));
-        if let Ok(at) = prompt
-            && let Some(message) = library.prompts[at].messages.first()
-            && let Content::File(path) = &message.content
-        {
+        if let Some(Content::File(path)) = first_content(&library, own) {
             return self.read_known(&library, path).map(Some);
         }
         let path = match RelativePath::parse(own) {
@@ -562,6 +596,14 @@ impl Builder<'_> {
             None => self.read(library, path),
         }
     }
+}
+
+/// The first message of a prompt.
+fn first_content<'l>(library: &'l Library, name: &str) -> Option<&'l Content> {
+    let prompts = &library.prompts;
+    let found = prompts.binary_search_by(|prompt| prompt.name.as_str().cmp(name));
+    let message = prompts[found.ok()?].messages.first()?;
+    Some(&message.content)
 }
 
 fn fault(

@@ -9,10 +9,17 @@ use std::ops::Range;
 use minijinja::{Error, ErrorKind};
 
 use super::FUEL;
+use super::methods::{CHANGES, cannot_change};
+use super::operands::Rewritten;
 use super::undeclared::place_of;
+use super::unknown::COMPUTED_URI;
 use crate::problem::locate;
 use crate::render_error::{RenderError, TemplatePlace};
 use crate::suggest::did_you_mean;
+use crate::template::scan::unclosed_comment;
+
+/// What minijinja says of a comment without an end; it means the end of the template.
+const COMMENT_END: &str = "unexpected end of comment";
 
 /// Why a template could not be compiled or rendered.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -31,6 +38,16 @@ pub struct EngineError {
     pub is_limit: bool,
     /// The undefined variable, if that was the failure.
     pub undefined: Option<String>,
+}
+
+/// Marks an error of our own filters: its sentence quotes no values.
+#[derive(Debug, thiserror::Error)]
+#[error("a filter of Twig refuses this")]
+struct OwnFault;
+
+/// The error of a filter or method of our own; the sentence must not quote a value.
+pub(crate) fn fault(sentence: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidOperation, sentence.into()).with_source(OwnFault)
 }
 
 /// The error for the client that asked for the prompt.
@@ -120,7 +137,7 @@ impl EngineError {
     pub(super) fn from_error(
         error: &Error,
         recursion_limit: usize,
-        source_of: impl FnOnce(&str) -> Option<String>,
+        source_of: impl FnOnce(&str) -> Option<Rewritten>,
     ) -> Self {
         let error = innermost(error);
         if error.kind() == ErrorKind::OutOfFuel {
@@ -135,23 +152,29 @@ impl EngineError {
             ));
         }
         let template = error.name().unwrap_or_default().to_owned();
-        let source = source_of(&template).unwrap_or_default();
+        let written = source_of(&template).unwrap_or_default();
+        let source = &*written.original;
         let undefined = undefined_name(error);
         let mut line = error.line().and_then(|line| u32::try_from(line).ok());
-        let mut range = error.range().map(|range| clamp(&source, range));
+        let range = error.range().map(|range| written.original_range(range));
+        let mut range = range.map(|range| clamp(source, range));
         if let Some(name) = &undefined
-            && let Some(place) = place_of(&source, name, range.as_ref(), line)
+            && let Some(place) = place_of(source, name, range.as_ref(), line)
         {
+            range = Some(place);
+        }
+        let comment = (error.detail() == Some(COMMENT_END)).then(|| unclosed_comment(source));
+        if let Some(place) = comment.flatten() {
             range = Some(place);
         }
         if let Some(range) = &range {
             // minijinja counts lines in 16 bits; bytes are exact.
-            line = Some(locate(&source, range.clone()).line);
+            line = Some(locate(source, range.clone()).line);
         }
         Self {
             message: match &undefined {
                 Some(name) => format!("undefined variable '{name}'"),
-                None => message(error, &source),
+                None => message(error, source),
             },
             template,
             in_main: true,
@@ -192,12 +215,25 @@ fn message(error: &Error, source: &str) -> String {
     let Some(detail) = error.detail() else {
         return error.kind().to_string();
     };
+    if let Some(cause) = error.source()
+        && cause.is::<OwnFault>()
+    {
+        return detail.to_owned();
+    }
     match error.kind() {
         ErrorKind::UnknownFilter => unknown("filter", detail, source, &FILTERS),
         ErrorKind::UnknownTest => unknown("test", detail, source, &TESTS),
         ErrorKind::UnknownFunction => unknown("function", detail, source, &FUNCTIONS),
         ErrorKind::UnknownMethod => no_method(detail),
+        ErrorKind::SyntaxError if detail == COMMENT_END => {
+            "the comment has no end: `#}` is missing".to_owned()
+        }
         ErrorKind::SyntaxError => lower_first(detail.trim_end_matches('.')),
+        _ if detail.starts_with("tried to use")
+            && (detail.ends_with("string and number") || detail.ends_with("number and string")) =>
+        {
+            format!("{detail}; convert the text with `|int`")
+        }
         _ if detail.starts_with("unable to calculate") => {
             "the numbers are out of range for this calculation".to_owned()
         }
@@ -216,15 +252,36 @@ fn unknown(what: &str, detail: &str, source: &str, known: &[&str]) -> String {
     if !source.contains(name) {
         return format!("unknown {what}");
     }
-    match did_you_mean(name, known.iter().copied()) {
+    if (what, name) == ("function", "resource") {
+        return COMPUTED_URI.to_owned();
+    }
+    match absent(name).or_else(|| did_you_mean(name, known.iter().copied())) {
         Some(hint) => format!("unknown {what} `{name}`; {hint}"),
         None => format!("unknown {what} `{name}`"),
     }
 }
 
+/// Why a filter or function of Jinja2 is left out.
+pub(super) fn absent(name: &str) -> Option<String> {
+    let why = match name {
+        "random" | "shuffle" | "lipsum" => {
+            "the same values always give the same text, so pass the choice as an argument"
+        }
+        "now" | "strftime" | "strftime_now" => {
+            "the same values always give the same text, so pass the time as an argument"
+        }
+        "urlize" | "xmlattr" => "it writes HTML, which prompts do not need",
+        _ => return None,
+    };
+    Some(why.to_owned())
+}
+
 /// Python's methods on strings are filters here.
 fn no_method(detail: &str) -> String {
     let name = detail.rsplit(' ').next().unwrap_or_default();
+    if CHANGES.contains(&name) {
+        return cannot_change(name);
+    }
     if FILTERS.contains(&name) {
         return format!("{detail}; write `|{name}` instead");
     }
@@ -263,13 +320,14 @@ fn hide_values(detail: &str, source: &str) -> String {
     shown
 }
 
-/// The filters of minijinja, for suggestions; a test compares them with the engine.
-pub(super) const FILTERS: [&str; 53] = [
+/// The filters of the engine, for suggestions; a test compares them with the engine.
+pub(super) const FILTERS: [&str; 56] = [
     "abs",
     "attr",
     "batch",
     "bool",
     "capitalize",
+    "center",
     "chain",
     "count",
     "d",
@@ -280,6 +338,7 @@ pub(super) const FILTERS: [&str; 53] = [
     "filesizeformat",
     "first",
     "float",
+    "forceescape",
     "format",
     "groupby",
     "indent",
@@ -317,6 +376,7 @@ pub(super) const FILTERS: [&str; 53] = [
     "upper",
     "urlencode",
     "wordcount",
+    "wordwrap",
     "zip",
 ];
 
@@ -348,5 +408,5 @@ pub(super) const TESTS: [&str; 24] = [
     "upper",
 ];
 
-/// The functions of minijinja.
-pub(super) const FUNCTIONS: [&str; 3] = ["dict", "namespace", "range"];
+/// The functions of the engine.
+pub(super) const FUNCTIONS: [&str; 5] = ["cycler", "dict", "joiner", "namespace", "range"];

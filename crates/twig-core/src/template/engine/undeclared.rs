@@ -25,10 +25,10 @@ impl Engine {
     /// Every name that a template looks up outside itself, however it is used there.
     pub(crate) fn used(&self) -> Vec<String> {
         let mut used = BTreeSet::new();
-        for (_, template) in self.environment.templates() {
+        for (name, template) in self.environment.templates() {
             used.extend(template.undeclared_variables(false));
             // minijinja misses a few places, such as a sliced value.
-            let events = names(template.source());
+            let events = names(self.written(name, template.source()));
             used.extend(free(&events).map(|found| found.name.to_owned()));
         }
         used.into_iter().collect()
@@ -44,7 +44,7 @@ impl Engine {
         templates.sort_by(|a, b| a.0.cmp(b.0));
         let events: Vec<Vec<NameEvent<'_>>> = templates
             .iter()
-            .map(|(_, template)| names(template.source()))
+            .map(|(name, template)| names(self.written(name, template.source())))
             .collect();
         let mut setters: HashMap<&str, Setters> = HashMap::new();
         for (at, event) in events

@@ -121,7 +121,7 @@ pub(crate) fn is_plain_expression(tokens: &[TemplateToken<'_>]) -> bool {
                 }
                 after_operand = true;
             }
-            TokenKind::Sign(",") if brackets.last() == Some(&true) => {
+            TokenKind::Sign("," | "=") if brackets.last() == Some(&true) => {
                 filters = 0;
                 after_operand = false;
             }

@@ -2,7 +2,7 @@
 
 use super::measure::{BLOCKS, BRACKETS, BRANCHES, OPERATORS};
 use super::*;
-use crate::template::engine::{Engine, Links, TextRoom};
+use crate::template::engine::{Engine, Links, TextRoom, misordered};
 use crate::template::values::TemplateValues;
 
 mod properties;
@@ -28,6 +28,7 @@ fn compile_on_small_stack(source: String) -> Result<(), String> {
                 TextRoom::new(1 << 20),
             );
             let _ = engine.undeclared();
+            let _ = misordered(&[("t", &source)]);
             Ok(())
         }
         Err(failure) => Err(failure.message),
@@ -53,6 +54,7 @@ fn plain_is_what_prints_and_branches() {
         "{{ 'a }} b' }}{{ \"%} \\\" }}\" }}",
         "{{ x|upper }} {{ x | trim | lower | title | capitalize }}",
         "{{ x|default('a') }} {{ x|d(\"a\", true) }} {{ x|d(y|upper) }}",
+        "{{ x|default('a', boolean=true) }}",
         "{% if x is defined and not (y is none or z) %}a{% elif x == 'b' %}b{% else %}c{% endif %}",
         "{% if x|length > 10 and 1.5 <= y %}a{% endif %}",
         "{{ 'a' if x else 'b' }}",
@@ -84,7 +86,7 @@ fn everything_else_is_computed() {
         "{{ x|replace('a', 'b') }}",
         "{{ x|trim('a') }}",
         "{{ x|upper|lower|upper|lower|upper }}",
-        "{{ x|default(value='a') }}",
+        "{{ (x)=1 }}",
         "{{ x is divisibleby 3 }}",
         "{{ x is defined y }}",
         "{{ x is string(y) }}",
@@ -230,7 +232,7 @@ fn what_the_parser_refuses_is_left_to_it() {
     }
 }
 
-/// The thirteen chains that are known to overflow the stack, with this many links.
+/// The chains that are known to overflow the stack, with this many links.
 fn chains(links: usize) -> Vec<(&'static str, String)> {
     let print = |text: String| format!("{{{{ {text} }}}}");
     vec![
@@ -239,6 +241,8 @@ fn chains(links: usize) -> Vec<(&'static str, String)> {
         ("+", print(format!("{}1", "1+".repeat(links)))),
         ("~", print(format!("{}a", "a~".repeat(links)))),
         ("and", print(format!("{}a", "a and ".repeat(links)))),
+        ("%", print(format!("{}a", "a%".repeat(links)))),
+        ("<", print(format!("{}a", "1<".repeat(links)))),
         ("**", print(format!("{}1", "1**".repeat(links)))),
         ("|e", print(format!("a{}", "|e".repeat(links)))),
         (".a", print(format!("a{}", ".a".repeat(links)))),

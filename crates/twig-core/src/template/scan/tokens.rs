@@ -61,6 +61,20 @@ impl<'s> Tokens<'s> {
     }
 }
 
+/// The start of the comment that has no end, if a template has one.
+pub(crate) fn unclosed_comment(source: &str) -> Option<Range<usize>> {
+    let mut lexer = Tokens::new(source).lexer;
+    let mut read = 0;
+    while let Ok(Some((_, span))) = lexer.next_token() {
+        read = span.end_offset as usize;
+    }
+    // Comments before it are no tokens, and nothing after it ends one.
+    let closed = source.rfind("#}").map_or(0, |at| at + 2);
+    let from = read.max(closed);
+    let at = from + source.get(from..)?.find("{#")?;
+    Some(at..at + 2)
+}
+
 impl<'s> Iterator for Tokens<'s> {
     type Item = TemplateToken<'s>;
 

@@ -113,6 +113,7 @@ impl Agent {
             Work::Function(_) => WorkOutcome::Function(self.printed.clone()),
             Work::Search(_) => WorkOutcome::Search(self.found.clone()),
             Work::Versions(request) => WorkOutcome::Versions(self.store.versions(&request)),
+            Work::Question => WorkOutcome::Unanswered,
             Work::Write(write) => {
                 let outcome = self.store.write(&write);
                 self.select();

@@ -1,4 +1,4 @@
-//! `list_prompts`: every prompt, for clients that know no prompts.
+//! `list_prompts`: the prompts, page by page, for clients that know no prompts.
 
 use std::sync::Arc;
 
@@ -57,7 +57,12 @@ fn arguments_are_listed_where_there_is_more_than_input() {
     };
     let defaulted = Argument {
         default: Some("go".into()),
+        choices: ["go", "rust"].map(Into::into).to_vec(),
         ..required("language")
+    };
+    let chosen = Argument {
+        choices: ["a", "b"].map(Into::into).to_vec(),
+        ..required("input")
     };
     let titled = Prompt {
         title: Some("A title".into()),
@@ -68,6 +73,7 @@ fn arguments_are_listed_where_there_is_more_than_input() {
         prompt("b", vec![argument("topic")]),
         titled,
         prompt("d", vec![required("input")]),
+        prompt("e", vec![chosen]),
     ];
     let mut agent = Agent::with(vec![library("l", 1, prompts)], Tools::default());
     agent.says(
@@ -78,10 +84,12 @@ fn arguments_are_listed_where_there_is_more_than_input() {
     let expected = json!({"prompts": [
         {"name": "l:a", "description": "A", "arguments": [
             {"name": "code", "description": "The code", "required": true},
-            {"name": "language", "required": false}]},
+            {"name": "language", "required": false, "choices": ["go", "rust"], "default": "go"}]},
         {"name": "l:b", "description": "", "arguments": [{"name": "topic", "required": false}]},
         {"name": "l:c", "description": "A title"},
         {"name": "l:d", "description": ""},
+        {"name": "l:e", "description": "", "arguments": [
+            {"name": "input", "required": true, "choices": ["a", "b"]}]},
         {"name": "stored", "description": "S", "version": 1},
     ]});
     assert_eq!(result["structuredContent"], expected);
@@ -130,12 +138,132 @@ fn the_list_is_of_the_catalog_of_the_moment() {
     assert_eq!(count(&mut agent), 0);
 }
 
+/// What Codex shows of a result before it cuts out the middle.
+const SHOWN_BY_CODEX: usize = 12_000;
+
+/// All pages of a list, each checked for its length.
+fn pages(agent: &mut Agent, filter: &str) -> Vec<Vec<String>> {
+    let mut pages = Vec::new();
+    let mut arguments = json!({"filter": filter});
+    loop {
+        let result = agent.call("list_prompts", arguments.clone());
+        assert!(
+            text(&result).len() < SHOWN_BY_CODEX,
+            "{}",
+            text(&result).len()
+        );
+        let listed = &result["structuredContent"];
+        assert_eq!(
+            serde_json::from_str::<Value>(&text(&result)).unwrap(),
+            *listed
+        );
+        let prompts = listed["prompts"].as_array().unwrap();
+        let names = prompts
+            .iter()
+            .map(|it| it["name"].as_str().unwrap().to_owned());
+        pages.push(names.collect());
+        match listed.get("nextCursor") {
+            Some(cursor) => arguments["cursor"] = cursor.clone(),
+            None => return pages,
+        }
+    }
+}
+
 #[test]
-fn ten_thousand_prompts_come_at_once() {
+fn many_prompts_come_in_pages_that_codex_shows_whole() {
+    let long = "d".repeat(700);
+    let prompts = (0..225).map(|at| described(&format!("p{at:03}"), &long, Vec::new()));
+    let endless = described(
+        "q",
+        &"x".repeat(100_000),
+        vec![Argument {
+            description: Some("y".repeat(100_000).into()),
+            ..argument("topic")
+        }],
+    );
+    let prompts: Vec<Prompt> = prompts.chain([endless]).collect();
+    let mut agent = Agent::with(vec![library("l", 1, prompts)], Tools::default());
+    for is_modern in [false, true] {
+        agent.is_modern = is_modern;
+        let pages = pages(&mut agent, "");
+        assert!(pages.len() > 10, "{}", pages.len());
+        let names = pages.concat();
+        assert_eq!(names.len(), 226);
+        assert!(names.is_sorted());
+    }
+}
+
+#[test]
+fn ten_thousand_prompts_with_short_descriptions_do_too() {
     let prompts = (0..10_000).map(|at| described(&format!("p{at:05}"), "Does it", Vec::new()));
     let mut agent = Agent::with(vec![library("l", 1, prompts.collect())], Tools::default());
-    let result = agent.call("list_prompts", json!({}));
-    let listed = result["structuredContent"]["prompts"].as_array().unwrap();
-    assert_eq!(listed.len(), 10_000);
-    assert_eq!(listed[9_999]["name"], "l:p09999");
+    let names = pages(&mut agent, "").concat();
+    assert_eq!(names.len(), 10_000);
+    assert_eq!(names[9_999], "l:p09999");
+}
+
+#[test]
+fn a_filter_lists_prompts_with_all_its_words() {
+    let titled = Prompt {
+        title: Some("Überprüfen".into()),
+        ..prompt("c", Vec::new())
+    };
+    let prompts = vec![
+        described("commit", "Write a Git commit message", Vec::new()),
+        described("review", "Review changes before a commit", Vec::new()),
+        titled,
+    ];
+    let other = library("other", 2, vec![prompt("commit", Vec::new())]);
+    let mut agent = Agent::with(vec![library("git", 1, prompts), other], Tools::default());
+    for (filter, expected) in [
+        (
+            "",
+            &["git:c", "git:commit", "git:review", "other:commit"][..],
+        ),
+        ("commit", &["git:commit", "git:review", "other:commit"]),
+        (" COMMIT  review ", &["git:review"]),
+        ("git:*", &["git:c", "git:commit", "git:review"]),
+        ("*:commit", &["git:commit", "other:commit"]),
+        ("*:commit message", &["git:commit"]),
+        ("überPRÜFEN", &["git:c"]),
+        ("nothing", &[]),
+    ] {
+        assert_eq!(pages(&mut agent, filter).concat(), expected, "{filter}");
+    }
+    let said = agent.fails("list_prompts", json!({"filter": "x".repeat(2_000)}));
+    assert_eq!(
+        said,
+        "Error: Argument `filter` is longer than the limit of 1000 characters"
+    );
+}
+
+#[test]
+fn a_cursor_is_good_for_its_own_list_only() {
+    let prompts = (0..500).map(|at| described(&format!("p{at:03}"), &"d".repeat(99), Vec::new()));
+    let mut agent = Agent::with(vec![library("l", 1, prompts.collect())], Tools::default());
+    let first = agent.call("list_prompts", json!({}));
+    let cursor = first["structuredContent"]["nextCursor"].clone();
+    let expected = "Error: The cursor is not valid, or no longer: list again from the start";
+    for arguments in [
+        json!({"cursor": cursor, "filter": "p"}),
+        json!({"cursor": ""}),
+        json!({"cursor": "0000000000000000000000001"}),
+    ] {
+        assert_eq!(agent.fails("list_prompts", arguments), expected);
+    }
+    assert_eq!(
+        agent.fails("list_resources", json!({"cursor": cursor})),
+        expected
+    );
+    // The list that was begun goes on while prompts come and go.
+    agent.says("create_prompt", json!({"name": "a", "content": "c"}));
+    let next = agent.call("list_prompts", json!({"cursor": cursor}));
+    let listed = first["structuredContent"]["prompts"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(
+        next["structuredContent"]["prompts"][0]["name"],
+        format!("l:p{listed:03}")
+    );
 }

@@ -1,4 +1,4 @@
-//! `expand_prompt`: a prompt with what the user wrote after its name.
+//! `expand_prompt` and `use_prompt`: a prompt with what the user wrote after its name.
 
 use serde_json::{Value, json};
 use twig_core::media::MediaKind;
@@ -387,4 +387,116 @@ fn a_prompt_that_panics_takes_nothing_with_it() {
     let reply = agent.reply("expand_prompt", json!({"command": "panic", "input": ""}));
     assert_eq!(error(&reply), (-32603, "Internal error".to_owned()));
     assert_eq!(expand(&mut agent, "echo", "x"), "echo: x");
+}
+
+/// The content of the answer of `use_prompt`, after a look that it is plain.
+fn used(agent: &mut Agent, arguments: Value) -> Vec<Value> {
+    let result = agent.call("use_prompt", arguments);
+    assert_eq!(result.get("structuredContent"), None, "{result}");
+    assert_eq!(result.get("isError"), None, "{result}");
+    result["content"].as_array().unwrap().clone()
+}
+
+#[test]
+fn use_prompt_answers_in_plain_text() {
+    let mut agent = with(vec![review()]);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    for (input, expected) in [
+        ("fn main() {}", "[fn main() {}||]"),
+        (
+            r#"language="go 1.27" code="a \"b\"""#,
+            r#"[a "b"|go 1.27|]"#,
+        ),
+    ] {
+        let arguments = json!({"command": ":review", "input": input});
+        assert_eq!(used(&mut agent, arguments), [text(expected)]);
+    }
+    let mut agent = with(vec![jinja("p", "Do \"it\"\nnow", Vec::new())]);
+    let expected = [text("Do \"it\"\nnow")];
+    assert_eq!(used(&mut agent, json!({"command": "p"})), expected);
+    agent.is_modern = true;
+    assert_eq!(
+        used(&mut agent, json!({"command": "p", "input": null})),
+        expected
+    );
+    let said = agent.fails("use_prompt", json!({"command": "x"}));
+    assert!(
+        said.starts_with("Error: Prompt 'x' not found in project"),
+        "{said}"
+    );
+    assert_eq!(
+        agent.fails("use_prompt", json!({})),
+        "Error: Missing required argument: command"
+    );
+}
+
+#[test]
+fn use_prompt_writes_documents_and_links_into_the_text() {
+    let mut agent = with(vec![function()]);
+    let message = |role: &str, content: Value| json!({"role": role, "content": content});
+    let printed = json!({"messages": [
+        message("user", json!({"type": "resource_link", "uri": "a://x", "name": "x",
+            "description": "About x"})),
+        message("user", json!({"type": "text", "text": "Read"})),
+        message("user", json!({"type": "resource", "resource":
+            {"uri": "a://y", "mimeType": "text/plain", "text": "y\n"}})),
+        message("user", json!({"type": "image", "data": "cG5n", "mimeType": "image/png"})),
+        message("user", json!({"type": "resource", "resource":
+            {"uri": "a://z", "mimeType": "image/gif", "blob": "Z2lm"}})),
+        message("user", json!({"type": "resource", "resource":
+            {"uri": "a://b", "mimeType": "application/pdf", "blob": "cGRm"}})),
+        message("user", json!({"type": "text", "text": "End"})),
+    ]});
+    agent.printed = FunctionOutcome::Printed(printed.to_string().into());
+    let image = |data: &str, mime: &str| json!({"type": "image", "data": data, "mimeType": mime});
+    assert_eq!(
+        used(&mut agent, json!({"command": "run", "input": "who=w more"})),
+        [
+            json!({"type": "text", "text":
+                "Resource \"x\" at a://x: About x\n\nRead\n\nDocument a://y (text/plain):\n\ny\n"}),
+            image("cG5n", "image/png"),
+            image("Z2lm", "image/gif"),
+            json!({"type": "resource", "resource":
+                {"uri": "a://b", "mimeType": "application/pdf", "blob": "cGRm"}}),
+            json!({"type": "text", "text": "End\n\nmore"}),
+        ]
+    );
+    let printed = json!({"messages": [
+        message("user", json!({"type": "text", "text": "One"})),
+        message("assistant", json!({"type": "text", "text": "Two"})),
+    ]});
+    agent.printed = FunctionOutcome::Printed(printed.to_string().into());
+    assert_eq!(
+        used(&mut agent, json!({"command": "run"})),
+        [json!({"type": "text", "text": "User:\nOne\n\nAssistant:\nTwo"})]
+    );
+    agent.printed = FunctionOutcome::Printed(r#"{"messages":[]}"#.into());
+    let result = agent.call("use_prompt", json!({"command": "run"}));
+    assert!(result["content"][0]["text"].is_string(), "{result}");
+}
+
+#[test]
+fn the_error_for_a_missing_argument_says_what_it_takes() {
+    let choice = Argument {
+        choices: ["go", "rust"].map(Into::into).to_vec(),
+        ..required("language")
+    };
+    let style = Argument {
+        default: Some("terse".into()),
+        ..described("style", "How to write")
+    };
+    let depth = Argument {
+        choices: ["1", "2"].map(Into::into).to_vec(),
+        default: Some("1".into()),
+        ..argument("depth")
+    };
+    let arguments = vec![choice, style, depth];
+    let mut agent = with(vec![jinja("p", "{{ language }}", arguments)]);
+    let expected = "Error: Missing required argument: language
+Give them in `input` as key=value or key=\"several words\". `l:p` takes:
+- language (required, one of: go, rust)
+- style (optional; default: terse): How to write
+- depth (optional, one of: 1, 2; default: 1)";
+    assert_eq!(fails(&mut agent, "p", ""), expected);
+    assert_eq!(agent.fails("use_prompt", json!({"command": "p"})), expected);
 }

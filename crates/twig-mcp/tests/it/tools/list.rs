@@ -12,9 +12,10 @@ const PROMPT_TOOLS: &str = r#"[{"name":"list_prompts","description":"List availa
 /// What the contract of the tools that write lists.
 const WRITE_TOOLS: &str = include_str!("write_tools.json");
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "list_prompts",
     "expand_prompt",
+    "use_prompt",
     "search",
     "create_prompt",
     "update_prompt",
@@ -51,10 +52,10 @@ fn the_order_is_always_the_same() {
     let mut agent = Agent::new();
     assert_eq!(names(&listed(&mut agent.peer)), NAMES);
     let mut agent = Agent::without_project(Vec::new(), Tools::default());
-    assert_eq!(names(&listed(&mut agent.peer)), NAMES[..3]);
+    assert_eq!(names(&listed(&mut agent.peer)), NAMES[..4]);
     // Those that read a project are there for a reader, too.
     let mut agent = Agent::with(Vec::new(), read_only());
-    let readers = [&NAMES[..3], &NAMES[9..13]].concat();
+    let readers = [&NAMES[..4], &NAMES[10..14]].concat();
     assert_eq!(names(&listed(&mut agent.peer)), readers);
 }
 
@@ -77,22 +78,74 @@ fn both_eras_list_the_same() {
 fn the_prompt_tools_are_worded_as_their_contract_words_them() {
     let contract: Vec<Value> = serde_json::from_str(PROMPT_TOOLS).unwrap();
     let listed = listed(&mut Peer::new());
+    let begins = |text: &Value, expected: &Value| {
+        let (text, expected) = (text.as_str().unwrap(), expected.as_str().unwrap());
+        assert!(text.starts_with(expected), "{text}");
+    };
     for (tool, expected) in listed.iter().zip(&contract) {
-        for key in ["name", "description", "inputSchema"] {
-            assert_eq!(tool[key], expected[key]);
+        assert_eq!(tool["name"], expected["name"]);
+        // Sentences are added at the end.
+        begins(&tool["description"], &expected["description"]);
+        let (schema, wanted) = (&tool["inputSchema"], &expected["inputSchema"]);
+        assert_eq!(schema["required"], wanted["required"]);
+        assert_eq!(schema["additionalProperties"], Value::Null);
+        for (name, property) in wanted["properties"].as_object().unwrap() {
+            let listed = &schema["properties"][name];
+            assert_eq!(listed["type"], property["type"]);
+            begins(&listed["description"], &property["description"]);
         }
     }
     // The order of properties is a promise, too: models read schemas as text.
     let reply = Peer::new().raw(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}"#);
-    let (_, schema) = PROMPT_TOOLS.rsplit_once("\"inputSchema\":").unwrap();
-    assert!(reply.contains(schema.trim_end_matches("}]")), "{reply}");
+    let places = [
+        "\"command\":{\"type\":\"string\",\"description\":\"Prompt command name (filename without extension)",
+        "\"input\":{\"type\":\"string\",\"description\":\"Text to inject into the prompt template\"}}",
+        "\"required\":[\"command\",\"input\"]}",
+    ]
+    .map(|part| reply.find(part).expect(part));
+    assert!(places.is_sorted(), "{reply}");
+}
+
+#[test]
+fn descriptions_lead_models_to_use_prompt_and_search() {
+    let listed = listed(&mut Peer::new());
+    let description = |at: usize| listed[at]["description"].as_str().unwrap();
+    assert!(description(0).ends_with("To find a prompt for a task, use search."));
+    assert!(description(1).contains(" Call use_prompt instead if you can: "));
+    assert!(description(2).contains("a :-prefixed command token (e.g., :research topic"));
+    assert!(description(2).contains("the name without the leading colon as the command"));
+    assert!(description(3).contains("Use a prompt or skill that was found with use_prompt"));
+    assert_eq!(listed[2]["inputSchema"]["required"], json!(["command"]));
+    let names = |at: usize| {
+        let properties = listed[at]["inputSchema"]["properties"].as_object().unwrap();
+        properties.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(names(1), names(2));
+}
+
+#[test]
+fn claude_code_keeps_the_two_main_tools_loaded() {
+    let listed = listed(&mut Agent::new().peer);
+    let loaded = listed
+        .iter()
+        .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true);
+    let loaded: Vec<&Value> = loaded.collect();
+    let loaded_names: Vec<&str> = loaded
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(loaded_names, ["use_prompt", "search"]);
+    for tool in loaded {
+        assert!(tool["_meta"]["anthropic/searchHint"].is_string(), "{tool}");
+    }
+    assert_eq!(listed[2]["_meta"]["anthropic/maxResultSizeChars"], 200_000);
 }
 
 #[test]
 fn the_tools_that_write_are_worded_as_their_contract_words_them() {
     let contract: Vec<Value> = serde_json::from_str(WRITE_TOOLS).unwrap();
     let listed = listed(&mut Agent::new().peer);
-    for (tool, expected) in listed[3..].iter().zip(&contract) {
+    for (tool, expected) in listed[4..].iter().zip(&contract) {
         assert_eq!(tool["name"], expected["name"]);
         assert_eq!(tool["description"], expected["description"]);
         let mut schema = tool["inputSchema"].clone();
@@ -130,7 +183,8 @@ fn another_trigger_is_told_instead_of_the_colon() {
     );
     assert!(expand.contains("a /-prefixed command token"), "{expand}");
     assert!(expand.contains("Strip the leading `/` from"), "{expand}");
-    assert!(!format!("{list}{expand}").contains(':'));
+    let is_colon = |text: &str| text.contains(":research") || text.contains("colon");
+    assert!(!is_colon(&list) && !is_colon(&expand), "{list} {expand}");
     assert_eq!(descriptions(""), descriptions(":"));
     let [list, _] = descriptions("{trigger word}");
     assert!(
@@ -163,7 +217,11 @@ fn annotations_say_what_reads_and_what_destroys() {
             _ => [true, false, true, false],
         };
         assert_eq!(hints(tool), expected, "{tool}");
-        assert_eq!(tool["outputSchema"]["type"], "object");
+        let output = match tool["name"].as_str().unwrap() {
+            "use_prompt" => Value::Null,
+            _ => json!("object"),
+        };
+        assert_eq!(tool["outputSchema"]["type"], output);
         assert!(!tool["title"].as_str().unwrap().is_empty());
         let name = tool["name"].as_str().unwrap();
         assert!(name.len() <= 40 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'));
@@ -177,7 +235,7 @@ fn there_are_no_further_pages() {
         let reply = peer.ask("tools/list", json!({"cursor": cursor}));
         assert_eq!(error(&reply).0, -32602);
     }
-    assert_eq!(listed(&mut peer).len(), 3);
+    assert_eq!(listed(&mut peer).len(), 4);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `search`: the question goes out, what was found comes back.
 
 use serde_json::{Value, json};
-use twig_core::search::{Hit, Query, SearchScope, SearchTarget};
+use twig_core::search::{Hit, MatchedWords, Query, SearchScope, SearchTarget};
 use twig_mcp::Work;
 
 use super::agent::{Agent, text};
@@ -24,6 +24,7 @@ fn the_question_is_handed_over() {
         text: text.to_owned(),
         scope,
         limit,
+        enough: limit,
     };
     for (arguments, expected) in [
         (
@@ -52,6 +53,14 @@ fn what_was_found_is_told_as_text_and_as_data() {
             title: Some("Code review".into()),
             description: Some("Reviews".into()),
             snippet: "… code …".into(),
+            matched: MatchedWords::All,
+        },
+        Hit {
+            target: SearchTarget::Skill("s:tides".into()),
+            title: None,
+            description: None,
+            snippet: "s".into(),
+            matched: MatchedWords::Some,
         },
         Hit {
             target: SearchTarget::Document {
@@ -61,12 +70,14 @@ fn what_was_found_is_told_as_text_and_as_data() {
             title: None,
             description: None,
             snippet: "x".into(),
+            matched: MatchedWords::Some,
         },
     ]);
     let expected = json!({"results": [
         {"type": "prompt", "name": "l:review", "title": "Code review", "description": "Reviews",
-            "snippet": "… code …"},
-        {"type": "resource", "name": "x.md", "uri": "a://x", "snippet": "x"},
+            "snippet": "… code …", "matched": "all"},
+        {"type": "skill", "name": "s:tides", "snippet": "s", "matched": "some"},
+        {"type": "resource", "name": "x.md", "uri": "a://x", "snippet": "x", "matched": "some"},
     ]});
     agent.is_modern = true;
     let result = agent.call("search", json!({"query": "x"}));

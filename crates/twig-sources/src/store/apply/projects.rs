@@ -23,6 +23,7 @@ pub(super) fn create(
         prompts: 0,
         resources: 0,
         history: 0,
+        changed: now,
     };
     sql.run(
         "INSERT INTO project (id, name, created) VALUES (?1, ?2, ?3)",

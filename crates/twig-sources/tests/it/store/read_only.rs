@@ -93,7 +93,7 @@ fn a_file_that_cannot_be_written_is_read() {
     let poor = Poor::new();
     set_mode(&poor.home.file("default.db"), 0o444);
     poor.does("read text");
-    poor.does("refuse cannot be written: permission denied; open it with --read-only");
+    poor.does("refuse cannot be written: permission denied; make it and its folder writable");
     set_mode(&poor.home.file("default.db"), 0);
     poor.does("refuse cannot be read");
     poor.does("refuse-read cannot be read");
@@ -139,7 +139,8 @@ fn a_mount_for_reading_only_is_read() {
     if is_read_only {
         let child = child::start(folder, "read text");
         let output = child.wait_with_output().unwrap();
-        let sentence = "refuse cannot be written: read-only file system; open it with --read-only";
+        let sentence =
+            "refuse cannot be written: read-only file system; make it and its folder writable";
         let refused = child::start(folder, sentence);
         let refused = refused.wait_with_output().unwrap();
         Command::new("umount").arg(folder).status().unwrap();

@@ -5,8 +5,10 @@
 //! differs, the libraries are read and the cache is written again. It is never read by anything but
 //! completion, and it may be deleted at any time.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,12 +21,15 @@ use crate::commands::origin::OriginRow;
 use crate::places::Places;
 
 /// The first line; another version of Twig may mean something else by the rest.
-const VERSION: &str = concat!("twig names 1 ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("twig names 2 ", env!("CARGO_PKG_VERSION"));
 /// The largest cache that is written or read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// The entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 1000;
+/// From this many files in one folder on, they are looked at together: a line for each of thousands
+/// takes longer to read than the files take to look at.
+const TOGETHER: usize = 32;
 /// Files that name prompts besides the ones with their texts.
 const MANIFESTS: [&str; 3] = ["twig.toml", "prompts.json", "prompts.bash"];
 
@@ -51,7 +56,12 @@ pub(super) fn read(places: &Places) -> Option<Vec<NameRow>> {
         let mut parts = line.split('\t');
         match (parts.next()?, parts.next()?, parts.next()?) {
             ("", path, known) => {
-                if stamp(Path::new(path)) != known {
+                let path = Path::new(path);
+                let now = match known.strip_prefix('*') {
+                    Some(_) => stamp_of_entries(path),
+                    None => stamp(path),
+                };
+                if now != known {
                     return None;
                 }
             }
@@ -71,9 +81,12 @@ pub(super) fn read(places: &Places) -> Option<Vec<NameRow>> {
 pub(super) fn write(places: &Places, paths: &[PathBuf], rows: &[NameRow]) -> Option<()> {
     let file = cache_file(places)?;
     let mut text = format!("{VERSION}\n{}\n", base(places));
-    for path in paths {
+    let (full, single) = full_folders(paths);
+    let stamps = single.into_iter().map(|path| (path, stamp(path)));
+    let together = full.into_iter().map(|path| (path, stamp_of_entries(path)));
+    for (path, stamp) in stamps.chain(together) {
         let shown = path.to_str().filter(|path| is_plain(path))?;
-        let _ = writeln!(text, "\t{shown}\t{}", stamp(path));
+        let _ = writeln!(text, "\t{shown}\t{stamp}");
     }
     for row in rows {
         let parts = [&row.full, &row.short, &row.about];
@@ -167,18 +180,50 @@ pub(super) fn watched(opened: &OpenedCatalog) -> Vec<PathBuf> {
     paths
 }
 
+/// The folders in which many of these paths are, and the paths that are in no such folder.
+fn full_folders(paths: &[PathBuf]) -> (Vec<&Path>, Vec<&Path>) {
+    let mut counts: BTreeMap<&Path, usize> = BTreeMap::new();
+    for folder in paths.iter().filter_map(|path| path.parent()) {
+        *counts.entry(folder).or_default() += 1;
+    }
+    counts.retain(|_, count| *count >= TOGETHER);
+    let is_single = |path: &&Path| {
+        let folder = path.parent();
+        folder.is_none_or(|folder| !counts.contains_key(folder))
+    };
+    let single = paths.iter().map(PathBuf::as_path).filter(is_single);
+    let single = single.collect();
+    (counts.into_keys().collect(), single)
+}
+
 /// What a file or folder looks like now; `-` if it is missing.
 fn stamp(path: &Path) -> String {
-    match fs::metadata(path) {
-        Ok(found) => format!(
-            "{:x}.{:x}.{:x}.{:x}",
-            found.ino(),
-            found.size(),
-            found.mtime(),
-            found.mtime_nsec()
-        ),
-        Err(_) => "-".to_owned(),
+    fs::metadata(path).map_or_else(|_| "-".to_owned(), |found| format!("{:x?}", looks(&found)))
+}
+
+/// What everything in a folder looks like now, in any order.
+fn stamp_of_entries(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut sum = 0_u64;
+    for entry in entries {
+        // A symlink looks like what it leads to.
+        let found = match entry.metadata() {
+            Ok(found) if found.is_symlink() => fs::metadata(entry.path()),
+            found => found,
+        };
+        let looks = found.ok().map(|found| looks(&found));
+        let mut hasher = DefaultHasher::new();
+        (entry.file_name(), looks).hash(&mut hasher);
+        sum = sum.wrapping_add(hasher.finish());
     }
+    format!("*{sum:x}")
+}
+
+/// Numbers that differ if a file was changed or replaced.
+fn looks(found: &fs::Metadata) -> [u64; 4] {
+    let (seconds, nanoseconds) = (found.mtime(), found.mtime_nsec());
+    let time = [seconds.cast_unsigned(), nanoseconds.cast_unsigned()];
+    [found.ino(), found.size(), time[0], time[1]]
 }
 
 fn is_plain(text: &str) -> bool {

@@ -1,15 +1,19 @@
 //! `twig connect` without a client: lists which clients are installed, where their files are, and
 //! which have Twig.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde::Serialize;
 
+use super::ConnectGround;
 use super::server::EntryProgram;
 use crate::command_error::{CommandError, reason};
-use crate::connect::{ConfigError, ConfigScope, ConnectClient, ServerEntry, survey};
-use crate::places::{ClientPlaces, Places};
+use crate::connect::{
+    ClientConfig, ConfigError, ConfigScope, ConnectClient, ServerEntry, holds_only, made_folders,
+    survey,
+};
+use crate::places::Places;
 use crate::ui::Ui;
 
 #[derive(Debug, Serialize)]
@@ -35,25 +39,51 @@ struct FileRow {
     problem: Option<String>,
 }
 
+/// The files of all clients, as far as they can be read.
+type Surveyed = [(
+    ConnectClient,
+    ConfigScope,
+    PathBuf,
+    Result<ClientConfig, ConfigError>,
+)];
+
+/// Which clients seem to be installed, in their order.
+pub(super) fn installed(found: &Surveyed, ground: &ConnectGround) -> Vec<bool> {
+    let made = made_folders(ground.places.made_folders.as_deref());
+    let clients = ConnectClient::all().map(|client| {
+        let own = found
+            .iter()
+            .find(|it| (it.0, it.1) == (client, ConfigScope::User));
+        client.is_installed(&ground.homes, |path| {
+            own.is_some_and(|(_, _, file, config)| match config {
+                Ok(config) if path == file => config.has_only_twig(),
+                Ok(config) => config.has_only_twig() && holds_only(path, file, &made),
+                Err(_) => false,
+            })
+        })
+    });
+    clients.collect()
+}
+
 pub(super) fn run(
-    places: &Places,
-    homes: &ClientPlaces,
-    project: &Path,
+    ground: &ConnectGround,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
+    let (places, homes, project) = (&ground.places, &ground.homes, &*ground.folder);
     let mut found = survey(project, homes);
+    let installed = installed(&found, ground);
     let mut take = |client: ConnectClient, scope: ConfigScope| -> Option<FileRow> {
         let at = found
             .iter()
             .position(|it| (it.0, it.1) == (client, scope))?;
         let (_, _, path, config) = found.swap_remove(at);
-        let names = |config: &crate::connect::ClientConfig| -> Vec<String> {
+        let names = |config: &ClientConfig| -> Vec<String> {
             config.twigs().map(|entry| entry.name.clone()).collect()
         };
         let names = config.as_ref().map(names).unwrap_or_default();
         let is_missing = |entry: &ServerEntry| {
-            let launch = entry.launch.as_ref().filter(|_| !entry.is_off);
+            let launch = entry.launch().filter(|_| !entry.is_off);
             let program = launch.map(|it| EntryProgram::of(it, scope, project, homes));
             matches!(program, Some(EntryProgram::Missing))
         };
@@ -67,10 +97,11 @@ pub(super) fn run(
             problem: config.err().map(|error| problem(&error)),
         })
     };
-    let rows = ConnectClient::all().map(|client| ClientRow {
+    let clients = ConnectClient::all().zip(installed);
+    let rows = clients.map(|(client, installed)| ClientRow {
         client: client.as_str(),
         title: client.title(),
-        installed: client.is_installed(homes),
+        installed,
         user: take(client, ConfigScope::User),
         project: take(client, ConfigScope::Project),
     });

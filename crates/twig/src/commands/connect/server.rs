@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 use crate::command_error::{CommandError, ErrorKind};
-use crate::commands::connect::ConnectArgs;
+use crate::commands::connect::{ConnectArgs, ConnectGround};
 use crate::commands::opened_catalog::{OpenedCatalog, SourceArgs};
 use crate::commands::{Cli, TwigCommand};
 use crate::connect::{ClientLaunch, ConfigScope};
 use crate::places::{self, ClientPlaces, is_program, on_disk};
 
-/// This Twig, with the user's arguments after `--`.
+/// This Twig, with the user's arguments after `--`, and what these arguments say of its sources.
 pub(super) fn launch(
     options: &ConnectArgs,
     scope: ConfigScope,
-    homes: &ClientPlaces,
-    project: &Path,
-) -> Result<ClientLaunch, CommandError> {
+    ground: &ConnectGround,
+) -> Result<(ClientLaunch, SourceArgs), CommandError> {
+    let (homes, project) = (&ground.homes, &*ground.folder);
     let mut args = vec!["serve".to_owned()];
     args.extend(options.serve.iter().cloned());
     let serve = check(&args)?;
@@ -46,11 +46,12 @@ pub(super) fn launch(
     };
     let env = named.into_iter();
     let env = env.filter_map(|(name, path)| Some((name.to_owned(), path.to_str()?.to_owned())));
-    Ok(ClientLaunch {
+    let launch = ClientLaunch {
         program: program(scope, homes)?,
         args,
         env: env.collect(),
-    })
+    };
+    Ok((launch, serve))
 }
 
 /// For a user: the absolute path of this program, because graphical clients do not know a shell's

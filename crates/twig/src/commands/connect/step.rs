@@ -1,15 +1,16 @@
 //! One entry of one client's file: adds or removes it, and reports the result.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use serde::Serialize;
 
+use super::example::{self, ExamplePrompt};
 use super::{ConnectArgs, refused};
 use crate::command_error::{CommandError, not_locked};
 use crate::commands::question::ask;
 use crate::connect::{
-    ClientConfig, ClientLaunch, ConfigError, ServerEntry, record_folders, remove_made_folders,
+    ClientConfig, ClientLaunch, ConfigError, ServerEntry, ServerTarget, record_folders,
+    remove_made_folders, without_secrets,
 };
 use crate::ui::{Ui, one_line};
 
@@ -26,50 +27,80 @@ pub(super) struct ConnectStep<'s> {
 
 /// The result of a step.
 #[derive(Debug, Serialize)]
-struct StepReport<'r> {
+pub(super) struct StepReport {
     client: &'static str,
     scope: &'static str,
     file: String,
-    name: &'r str,
+    name: String,
     /// `added`, `updated`, `unchanged`, `removed` or `absent`.
     action: &'static str,
     /// Whether the file was written.
     written: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    entry: Option<&'r ClientLaunch>,
+    entry: Option<ServerTarget>,
     #[serde(skip_serializing_if = "Option::is_none")]
     backup: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// The sentences about it, for a person.
+    #[serde(skip)]
+    said: Vec<String>,
+}
+
+impl StepReport {
+    /// The path of the written file, or the diff, is data; the rest is talk.
+    pub(super) fn print(&self, ui: &mut Ui) -> Result<(), CommandError> {
+        if let Some(diff) = &self.diff {
+            ui.page();
+            for line in diff.lines() {
+                ui.diff_line(line)?;
+            }
+            return Ok(());
+        }
+        if self.written {
+            ui.line(one_line(&self.file))?;
+        }
+        for said in &self.said {
+            ui.say(said);
+        }
+        Ok(())
+    }
 }
 
 impl ConnectStep<'_> {
-    /// Adds the entry.
-    pub(super) fn add(&self, launch: &ClientLaunch, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    /// Adds the entry; `None` if the user said no.
+    pub(super) fn add(
+        &self,
+        target: &ServerTarget,
+        example: Option<&ExamplePrompt>,
+        ui: &mut Ui,
+    ) -> Result<Option<StepReport>, CommandError> {
         let name = &self.options.name;
+        let client = self.config.client;
         let there = self.config.entry(name);
         let mut report = self.report("added");
-        report.entry = Some(launch);
-        let is_moved = there.is_some_and(|entry| is_moved(entry, launch));
+        report.entry = Some(target.clone());
+        let is_moved = there.is_some_and(|entry| is_moved(entry, target));
         if let Some(entry) = there {
-            if entry.launch.as_ref() == Some(launch) && !entry.is_off {
+            if entry.target.as_ref() == Some(target) && !entry.is_off {
                 report.action = "unchanged";
                 let said = format!("`{name}` is in {} already, as it should be", self.shown);
-                return self.end(&report, None, &said, ui);
+                report.said.push(said);
+                return Ok(Some(report));
             }
             report.action = "updated";
             if !is_moved && !self.is_meant(entry, "replace", ui)? {
-                return Ok(ExitCode::FAILURE);
+                return Ok(None);
             }
         }
         let text = if is_moved {
-            self.config.with_program(name, launch)
+            self.config.with_program(name, target)
         } else {
-            self.config.with(name, launch)
+            self.config.with(name, target)
         };
         let text = text.map_err(|error| self.refused(&error))?;
         if self.options.dry_run {
-            return self.print(report, Some(&text), ui);
+            return Ok(Some(self.shown_as_diff(report, Some(&text))));
         }
         // If the file is still what we made from its backup, keep that backup.
         let origin = self
@@ -89,41 +120,47 @@ impl ConnectStep<'_> {
         record_folders(self.record.as_deref(), &self.made);
         report.written = true;
         report.backup = backup.map(|path| path.display().to_string());
-        let title = self.config.client.title();
-        let verb = report.action;
-        let next = self.config.client.next(self.config.scope);
-        let said = format!("{verb} `{name}` in the servers of {title}; {next}");
-        let code = self.end(&report, Some(&self.config.path), &said, ui)?;
+        let (title, verb) = (client.title(), report.action);
+        let call = example::call(client.call(), name, example);
+        let next = client.next(self.config.scope).replace("{call}", &call);
+        report
+            .said
+            .push(format!("{verb} `{name}` in the servers of {title}; {next}"));
+        report.said.extend(client.note().map(str::to_owned));
+        if let Some(backup) = &report.backup {
+            report.said.push(format!("backup: {backup}"));
+        }
         let mut others = self.config.twigs().filter(|entry| entry.name != *name);
         if let Some(other) = others.next() {
-            ui.say(format!(
+            report.said.push(format!(
                 "`{}` there is Twig too: prompts may be listed twice",
                 other.name
             ));
         }
-        Ok(code)
+        Ok(Some(report))
     }
 
-    /// Removes the entry.
-    pub(super) fn remove(&self, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    /// Removes the entry; `None` if the user said no.
+    pub(super) fn remove(&self, ui: &mut Ui) -> Result<Option<StepReport>, CommandError> {
         let name = &self.options.name;
         let mut report = self.report("removed");
         let Some(entry) = self.config.entry(name) else {
             report.action = "absent";
             let said = format!("there is no `{name}` in {}", self.shown);
-            return self.end(&report, None, &said, ui);
+            report.said.push(said);
+            return Ok(Some(report));
         };
-        let launch = entry.launch.as_ref();
-        let is_ours = launch.is_some_and(ClientLaunch::is_twig_program);
+        let launch = entry.launch();
+        let is_ours = entry.is_twig_address() || launch.is_some_and(ClientLaunch::is_twig_program);
         if !is_ours && !self.is_meant(entry, "remove", ui)? {
-            return Ok(ExitCode::FAILURE);
+            return Ok(None);
         }
         let without = self
             .config
             .without(name)
             .map_err(|error| self.refused(&error))?;
         if self.options.dry_run {
-            return self.print(report, without.text.as_deref(), ui);
+            return Ok(Some(self.shown_as_diff(report, without.text.as_deref())));
         }
         if without.text.is_some() && without.backup.is_none() {
             let kept = self
@@ -141,27 +178,40 @@ impl ConnectStep<'_> {
         if without.text.is_none() {
             remove_made_folders(self.record.as_deref(), &self.config.path);
         }
-        let said = match &without.text {
+        report.said.push(match &without.text {
             None => format!("removed {}, which had nothing but `{name}`", self.shown),
             Some(_) => format!(
                 "removed `{name}` from the servers of {}",
                 self.config.client.title()
             ),
-        };
-        self.end(&report, Some(&self.config.path), &said, ui)
+        });
+        if let Some(backup) = &report.backup {
+            report.said.push(format!("backup: {backup}"));
+        }
+        Ok(Some(report))
     }
 
-    fn report(&self, action: &'static str) -> StepReport<'_> {
+    fn report(&self, action: &'static str) -> StepReport {
         StepReport {
             client: self.config.client.as_str(),
             scope: self.config.scope.as_str(),
             file: self.config.path.display().to_string(),
-            name: &self.options.name,
+            name: self.options.name.clone(),
             action,
             written: false,
             entry: None,
             backup: None,
             diff: None,
+            said: Vec::new(),
+        }
+    }
+
+    /// The report of what would be written.
+    fn shown_as_diff(&self, report: StepReport, text: Option<&str>) -> StepReport {
+        let lines = self.config.diff(&self.options.name, text);
+        StepReport {
+            diff: Some(lines.join("\n")),
+            ..report
         }
     }
 
@@ -180,7 +230,8 @@ impl ConnectStep<'_> {
             _ => "differs from what Twig would write",
         };
         let message = format!("`{name}` in {} {why}", self.shown);
-        ui.say(format!("{message}:\n{}", entry.raw.replace('\r', "")));
+        let entry = without_secrets(&entry.raw.replace('\r', ""));
+        ui.say(format!("{message}:\n{entry}"));
         if self.options.dry_run {
             ui.say(format!("hint: without --dry-run, --force would {verb} it"));
             return Ok(true);
@@ -207,53 +258,12 @@ impl ConnectStep<'_> {
         }
         Ok(is_meant)
     }
-
-    /// Shows what would be written.
-    fn print(
-        &self,
-        mut report: StepReport<'_>,
-        text: Option<&str>,
-        ui: &mut Ui,
-    ) -> Result<ExitCode, CommandError> {
-        let lines = self.config.diff(&self.options.name, text);
-        if self.options.json {
-            report.diff = Some(lines.join("\n"));
-            ui.json(&report)?;
-        } else {
-            ui.page();
-            for line in lines {
-                ui.diff_line(&line)?;
-            }
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    /// The path of the written file is data; the rest is talk.
-    fn end(
-        &self,
-        report: &StepReport<'_>,
-        written: Option<&Path>,
-        said: &str,
-        ui: &mut Ui,
-    ) -> Result<ExitCode, CommandError> {
-        if self.options.json {
-            ui.json(report)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        if let Some(path) = written {
-            ui.line(one_line(&path.display().to_string()))?;
-        }
-        ui.say(said);
-        if let Some(backup) = &report.backup {
-            ui.say(format!("backup: {backup}"));
-        }
-        Ok(ExitCode::SUCCESS)
-    }
 }
 
 /// Whether an entry is ours except for a program that has moved.
-fn is_moved(entry: &ServerEntry, launch: &ClientLaunch) -> bool {
-    let Some(there) = entry.launch.as_ref().filter(|_| !entry.is_off) else {
+fn is_moved(entry: &ServerEntry, target: &ServerTarget) -> bool {
+    let there = entry.launch().filter(|_| !entry.is_off);
+    let (Some(there), ServerTarget::Program(launch)) = (there, target) else {
         return false;
     };
     let same = there.args == launch.args && there.env == launch.env;

@@ -12,6 +12,8 @@ use std::{fmt, thread};
 use clap::Parser;
 use serde::Serialize;
 use serde_json::json;
+use twig_clients::clients::client as known_client;
+use twig_core::Catalog;
 
 use crate::commands::check::counted;
 use crate::commands::client::{CallError, ProbeClient};
@@ -36,6 +38,9 @@ pub(super) struct ServerRow {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompts: Option<usize>,
+    /// Libraries that the client loads itself, so that its list leaves them out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
     /// What is wrong, or why it was not started, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -55,7 +60,17 @@ impl fmt::Display for ServerRow {
             Some(name) => write!(f, ", as {name}")?,
         }
         match (self.prompts, &self.problem) {
-            (Some(prompts), _) => write!(f, "): {}", counted(prompts, "prompt", "prompts")),
+            (Some(prompts), _) => {
+                write!(f, "): {}", counted(prompts, "prompt", "prompts"))?;
+                match &*self.left_out {
+                    [] => Ok(()),
+                    own => write!(
+                        f,
+                        "; its list leaves out {}, which it loads itself (`serve_own = true` lists them)",
+                        own.join(", ")
+                    ),
+                }
+            }
             (None, problem) => write!(f, "): {}", problem.as_deref().unwrap_or_default()),
         }
     }
@@ -70,7 +85,7 @@ enum EntryVerdict {
 }
 
 /// Every Twig entry in the clients' files, for this user and for the working folder.
-pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<ServerRow> {
+pub(super) fn rows(places: &Places, homes: &ClientPlaces, catalog: &Catalog) -> Vec<ServerRow> {
     let folder = on_disk(Path::new("."));
     let folder: PathBuf = folder.components().collect();
     let found = survey(&folder, homes);
@@ -84,6 +99,7 @@ pub(super) fn rows(places: &Places, homes: &ClientPlaces) -> Vec<ServerRow> {
                 name: name.map(str::to_owned),
                 state: "broken",
                 prompts: None,
+                left_out: left_out(catalog, client.as_str()),
                 problem: None,
             };
             let config = match config {
@@ -115,7 +131,7 @@ fn told(row: ServerRow, verdict: EntryVerdict) -> ServerRow {
     let (state, prompts, problem) = match verdict {
         EntryVerdict::Skip(why) => ("skipped", None, Some(why)),
         EntryVerdict::Broken(why) => ("broken", None, Some(why)),
-        EntryVerdict::Start(command) => match count(*command) {
+        EntryVerdict::Start(command) => match count(*command, row.client) {
             Ok(prompts) => ("reached", Some(prompts), None),
             Err(why) => ("broken", None, Some(why)),
         },
@@ -134,13 +150,20 @@ fn judge(
     folder: &Path,
     homes: &ClientPlaces,
 ) -> EntryVerdict {
-    let Some(launch) = entry.launch.as_ref().filter(|launch| launch.is_twig()) else {
+    if entry.is_off && entry.is_twig() {
+        return EntryVerdict::Skip("it is switched off there".to_owned());
+    }
+    if let Some(server) = entry.address().filter(|_| entry.is_twig()) {
+        let why = format!(
+            "it is the server at {}, which is not asked from here",
+            server.url
+        );
+        return EntryVerdict::Skip(why);
+    }
+    let Some(launch) = entry.launch().filter(|launch| launch.is_twig()) else {
         let why = "its entry `twig` does not start Twig, and is left alone";
         return EntryVerdict::Skip(why.to_owned());
     };
-    if entry.is_off {
-        return EntryVerdict::Skip("it is switched off there".to_owned());
-    }
     let program = match EntryProgram::of(launch, config.scope, folder, homes) {
         EntryProgram::Found(program) => program,
         EntryProgram::Unknown(why) => {
@@ -207,9 +230,23 @@ fn again(config: &ClientConfig, entry: &ServerEntry) -> String {
     command
 }
 
-/// How many prompts a server lists.
-fn count(command: Command) -> Result<usize, String> {
+/// The libraries that a client's list leaves out, since it loads them itself.
+fn left_out(catalog: &Catalog, client: &str) -> Vec<String> {
+    if catalog.serves_own_of(client) {
+        return Vec::new();
+    }
+    let libraries = catalog.libraries().iter();
+    let own = libraries.filter(|library| library.loaded_by.contains(&client));
+    own.map(|library| library.name.to_string()).collect()
+}
+
+/// How many prompts a server lists for a client.
+fn count(command: Command, client: &str) -> Result<usize, String> {
+    let known = known_client(client).and_then(|known| known.called.first());
     let mut client = ProbeClient::start(command, PATIENCE).map_err(|error| error.to_string())?;
+    if let Some(name) = known {
+        client = client.called(name);
+    }
     let mut prompts = 0;
     let mut cursor = None;
     loop {

@@ -17,8 +17,8 @@ pub(super) struct ExportReport<'r> {
     pub(super) client: ExportFormat,
     pub(super) target: &'r ExportDestination,
     pub(super) mode: ExportMode,
-    pub(super) files: &'r [ExportedFile],
-    pub(super) left: &'r [SkippedPrompt],
+    pub(super) files: Vec<ExportedFile>,
+    pub(super) left: Vec<SkippedPrompt>,
 }
 
 /// An export as scripts see it; this shape is stable.
@@ -60,20 +60,33 @@ impl ExportReport<'_> {
         })
     }
 
-    pub(super) fn print(
-        &self,
-        options: &ExportArgs,
-        places: &Places,
-        ui: &mut Ui,
-    ) -> Result<(), CommandError> {
-        if options.json {
-            return ui.json(&Printed {
-                client: self.client.as_str(),
-                folder: self.target.path().display().to_string(),
-                dry: self.mode.is_dry,
-                files: self.rows(),
-            });
+    /// Whether a file could not be written.
+    pub(super) fn has_failed(&self) -> bool {
+        self.files.iter().any(|file| file.is_failed)
+    }
+
+    /// Whether a prompt that is wanted has no file: its format cannot hold it, or another file is
+    /// in the way.
+    pub(super) fn lacks(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        use ExportState::{Edited, Taken};
+        let mut left = self.left.iter();
+        left.any(|left| is_wanted(&left.prompt))
+            || self.files.iter().any(|file| {
+                let is_kept = matches!(file.state, Edited | Taken) && file.action.is_none();
+                is_kept && is_wanted(&file.prompt)
+            })
+    }
+
+    fn printed(&self) -> Printed<'_> {
+        Printed {
+            client: self.client.as_str(),
+            folder: self.target.path().display().to_string(),
+            dry: self.mode.is_dry,
+            files: self.rows(),
         }
+    }
+
+    fn print(&self, places: &Places, ui: &mut Ui) -> Result<(), CommandError> {
         let mut table: Vec<Vec<String>> = self.files.iter().map(|file| self.cells(file)).collect();
         table.extend(self.left.iter().map(|left| {
             let prompt = left.prompt.to_string();
@@ -165,13 +178,32 @@ impl ExportReport<'_> {
             let mut files = self.files.iter();
             files.any(|file| file.state == state && file.action.is_none())
         };
-        if has(ExportState::Edited) || has(ExportState::Taken) {
+        if !self.mode.force && (has(ExportState::Edited) || has(ExportState::Taken)) {
             ui.say("hint: --force replaces what was changed or is not Twig's, and keeps a copy");
         }
-        if has(ExportState::Gone) {
+        if !self.mode.prune && has(ExportState::Gone) {
             ui.say("hint: --prune removes files of prompts that are gone");
         }
     }
+}
+
+/// Prints what was exported: as JSON an object if a client was named, and a list otherwise.
+pub(super) fn print(
+    reports: &[ExportReport<'_>],
+    options: &ExportArgs,
+    places: &Places,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if options.json {
+        let printed: Vec<Printed<'_>> = reports.iter().map(ExportReport::printed).collect();
+        return match &*printed {
+            [one] if options.to.is_some() => ui.json(one),
+            all => ui.json(&all),
+        };
+    }
+    reports
+        .iter()
+        .try_for_each(|report| report.print(places, ui))
 }
 
 fn state(state: ExportState) -> &'static str {

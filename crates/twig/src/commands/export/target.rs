@@ -8,7 +8,6 @@ use twig_core::BodyError;
 use twig_core::RelativePath;
 use twig_sources::{ExportError, ExportTarget};
 
-use super::ExportArgs;
 use crate::command_error::{CommandError, ErrorKind, reason};
 use crate::connect::ConfigScope;
 use crate::places::{ClientPlaces, Places, on_disk};
@@ -22,23 +21,26 @@ pub(super) struct ExportDestination {
 }
 
 impl ExportDestination {
+    /// The folder for a client's files: its own, or another one of the project or home.
     pub(super) fn find(
-        options: &ExportArgs,
+        format: ExportFormat,
+        folder: Option<&str>,
         scope: ConfigScope,
+        base: Option<&Path>,
         places: &Places,
     ) -> Result<Self, CommandError> {
         let mut target = match scope {
-            ConfigScope::User => user(options.to.format).ok_or_else(|| {
+            ConfigScope::User => user(format).ok_or_else(|| {
                 CommandError::fixable("your home is not known: HOME is not set")
                     .hint("use `--scope project` to write into this folder")
             })?,
             ConfigScope::Project => Self {
-                base: on_disk(Path::new(".")),
-                folder: options.to.format.rules().folder.to_owned(),
+                base: on_disk(base.unwrap_or(Path::new("."))),
+                folder: format.rules().folder.to_owned(),
                 is_made: false,
             },
         };
-        if let Some(folder) = &options.folder {
+        if let Some(folder) = folder {
             let parsed = RelativePath::parse(folder).map_err(|_| {
                 let message = format!("`{folder}` is no folder inside the project or your home");
                 CommandError::new(ErrorKind::Usage, message)

@@ -165,7 +165,7 @@ impl<'c> ImportReport<'c> {
                 let new = if *is_new { "new " } else { "" };
                 format!("{new}library `{name}`")
             }
-            Goal::Project { name, .. } => format!("project '{name}'"),
+            Goal::Project { name, .. } => format!("project `{name}`"),
         };
         let would = if self.dry_run { "would be " } else { "" };
         let mut parts = vec![format!("{} {would}taken as they are", self.taken)];

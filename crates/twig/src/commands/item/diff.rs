@@ -89,7 +89,7 @@ pub(super) fn run(
     if diff.is_empty() {
         let (noun, to) = (kind.as_str(), after.number);
         ui.say(format!(
-            "versions {from} and {to} of {noun} '{name}' are the same"
+            "versions {from} and {to} of {noun} `{name}` are the same"
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use tempfile::TempPath;
+use twig_core::problem::shell_word;
 use twig_core::store::{Change, GivenContent, ItemKind, Patch, Store, StoreName};
 
 use super::super::content::content;
@@ -39,7 +40,7 @@ pub(super) fn run(
     let head = find(&target, kind, &name)?.head;
     if !head.content.is_text {
         let noun = kind.noun();
-        let message = format!("{noun} '{name}' is not text, so an editor cannot change it");
+        let message = format!("{noun} `{name}` is not text, so an editor cannot change it");
         let hint = format!(
             "`twig {} update {name} -c @FILE` replaces it",
             kind.as_str()
@@ -66,7 +67,7 @@ pub(super) fn run(
     let new = as_before(&old, new);
     if new.is_empty() && !old.is_empty() {
         let message = format!(
-            "nothing was changed: the text of {} '{name}' is empty",
+            "nothing was changed: the text of {} `{name}` is empty",
             kind.as_str()
         );
         let hint = format!("`twig {} delete {name}` deletes it", kind.as_str());
@@ -120,11 +121,11 @@ fn saved(
     file: TempPath,
 ) -> CommandError {
     let (noun, flags) = (kind.as_str(), &target.flags);
-    let path = keep(file);
-    let shown = path.display();
+    let shown = keep(file).display().to_string();
     let error = error.hint(format!("your text is in {shown}"));
+    let given = shell_word(&format!("@{shown}"));
     error.hint(format!(
-        "`twig {noun} diff {name}{flags}` shows the other change; `twig {noun} update {name}{flags} -c @{shown}` writes yours"
+        "`twig {noun} diff {name}{flags}` shows the other change; `twig {noun} update {name}{flags} -c {given}` writes yours"
     ))
 }
 

@@ -67,7 +67,9 @@ pub(super) fn run(
             "renamed {noun} `{name}` to `{to}` in project `{project}`; it keeps its {versions}"
         ));
     } else {
-        ui.say(format!("{} '{name}' has that name already", kind.noun()));
+        ui.say(format!(
+            "nothing changed: {noun} `{name}` in project `{project}` has that name already"
+        ));
     }
     if options.json {
         ui.json(&RenamedItem {

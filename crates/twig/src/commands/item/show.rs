@@ -117,7 +117,7 @@ pub(super) fn list(
             ItemKind::Resource => "--uri URI -c TEXT",
         };
         ui.say(format!(
-            "no {noun}s in project '{}'\nhint: add one with `twig {noun} add NAME{} {own}`",
+            "no {noun}s in project `{}`\nhint: add one with `twig {noun} add NAME{} {own}`",
             target.project, target.flags
         ));
     }
@@ -172,7 +172,7 @@ pub(super) fn show(
     if !is_text && is_screen {
         let size = counted(bytes.len(), "byte", "bytes");
         let mime = version.mime.as_deref().unwrap_or_default();
-        let message = format!("{} '{name}' is not text: {size} of {mime}", kind.noun());
+        let message = format!("{} `{name}` is not text: {size} of {mime}", kind.as_str());
         let hint = "write it to a file with `> FILE`, or use --json";
         return Err(CommandError::fixable(message).hint(hint));
     }

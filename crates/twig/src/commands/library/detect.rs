@@ -4,25 +4,46 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use twig_core::LibraryName;
-use twig_sources::{PlaceOrigin, Remembered, SearchedPlace, well_known_folders};
+use twig_clients::clients::written_format;
+use twig_clients::export::marker_of;
+use twig_core::{Bodies, Library, LibraryName, Prompt};
+use twig_sources::{
+    PlaceOrigin, Remembered, SearchedPlace, repository_of, scope_of, well_known_folders,
+};
 
 use super::super::check::counted;
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::add::{self, AddedLibraryRow, LibraryAddArgs};
 use crate::command_error::CommandError;
 use crate::config::{self, Config, ConfigFile};
+use crate::connect::ConfigScope;
 use crate::places::{Places, working_folder};
 use crate::ui::Ui;
 
 pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
     let config = config::load(&places)?;
-    let progress = ui.progress("looking for prompts of other clients");
-    let (rows, names): (Vec<AddedLibraryRow>, Vec<Option<LibraryName>>) =
-        look(&places, &config)?.into_iter().unzip();
+    let progress = ui.progress("looking for folders of other clients");
+    let folders = client_folders(&places);
     drop(progress);
+    let count = counted(folders.len(), "folder", "folders");
+    let progress = ui.progress(&format!("reading {count} of other clients"));
+    let scope = options.scope;
+    let found = look(&places, &config, &folders, scope)?;
+    drop(progress);
+    let (own, found): (Vec<_>, Vec<_>) = found.into_iter().partition(|(row, _)| {
+        let is_export = row.exported == row.prompts;
+        is_export && !row.added
+    });
+    for (row, _) in own {
+        ui.say(format!(
+            "skipped {}: `twig export` wrote what is in it",
+            places.shown(&row.path)
+        ));
+    }
+    let (rows, names): (Vec<AddedLibraryRow>, Vec<Option<LibraryName>>) = found.into_iter().unzip();
     if options.json && !options.yes {
         ui.json(&rows)?;
         return Ok(ExitCode::SUCCESS);
@@ -53,8 +74,13 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
         for at in &picked {
             let row = &rows[*at];
             if add::known(&config, &row.path).is_none() {
-                let name = names[*at].as_ref();
-                file.add(&places, &add::entry(&places, &row.path, None, name))?;
+                let folder = Remembered {
+                    path: row.path.clone(),
+                    name: names[*at].clone(),
+                    repository: row.repository.clone(),
+                    ..Remembered::default()
+                };
+                file.add(&places, &add::entry(&places, &folder))?;
             }
         }
         file.save(&places)?;
@@ -74,11 +100,8 @@ pub(super) fn run(options: &LibraryAddArgs, ui: &mut Ui) -> Result<ExitCode, Com
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every client folder that has a prompt, and the name to write down for it.
-fn look(
-    places: &Places,
-    config: &Config,
-) -> Result<Vec<(AddedLibraryRow, Option<LibraryName>)>, CommandError> {
+/// The folders of clients on this machine and in this project, each once.
+fn client_folders(places: &Places) -> Vec<PathBuf> {
     let mut seen = BTreeSet::new();
     let folders = bases(places).into_iter();
     let folders = folders.flat_map(|base| well_known_folders(&base));
@@ -86,10 +109,19 @@ fn look(
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         seen.insert(real)
     });
-    let folders: Vec<PathBuf> = folders.collect();
+    folders.collect()
+}
+
+/// Every client folder that has a prompt, and the name to write down for it.
+fn look(
+    places: &Places,
+    config: &Config,
+    folders: &[PathBuf],
+    scope: Option<ConfigScope>,
+) -> Result<Vec<(AddedLibraryRow, Option<LibraryName>)>, CommandError> {
     // Name them as they will be named next to the existing ones.
     let mut all = config.clone();
-    for path in &folders {
+    for path in folders {
         if add::known(config, path).is_none() {
             all.libraries.push(Remembered {
                 path: path.clone(),
@@ -97,12 +129,19 @@ fn look(
             });
         }
     }
+    let home = places.home.clone();
     let places = Places {
         trust: None,
         ..places.clone()
     };
     let live = OpenedCatalog::with(places, all, &SourceArgs::default())?.live;
-    let found = live.found();
+    let (found, catalog) = (live.found(), live.snapshot());
+    let exported = |root: &Path| {
+        let all = catalog.libraries().iter().chain(catalog.shadowed());
+        let mut all = all.filter(|library| Path::new(&*library.root) == root);
+        all.next()
+            .map_or(0, |library| exported_prompts(&live, library))
+    };
     let rows = folders.iter().filter_map(|path| {
         let has_it = |place: &&SearchedPlace| {
             let mut libraries = place.libraries.iter();
@@ -113,9 +152,39 @@ fn look(
         let known = place.origin != PlaceOrigin::Configuration
             || config.libraries.iter().any(|it| it.path == place.path);
         let name = add::lasting_name(&live, library);
-        (library.prompts > 0).then(|| (AddedLibraryRow::of(library, known), name))
+        (library.prompts > 0).then(|| {
+            let row = AddedLibraryRow {
+                exported: exported(&library.root),
+                repository: match scope {
+                    _ if known => add::known(config, path).and_then(|it| it.repository.clone()),
+                    Some(ConfigScope::User) => None,
+                    _ => scope_of(path, home.as_deref()),
+                },
+                ..AddedLibraryRow::of(library, known)
+            };
+            (row, name)
+        })
     });
     Ok(rows.collect())
+}
+
+/// How many prompts of a client's folder `twig export` wrote.
+fn exported_prompts(bodies: &dyn Bodies, library: &Library) -> usize {
+    let Some(format) = written_format(library.kind) else {
+        return 0;
+    };
+    let is_export = |prompt: &&Arc<Prompt>| {
+        let mut files = prompt.messages.iter().filter_map(|it| it.content.file());
+        let text = files
+            .next()
+            .and_then(|file| bodies.read(library, file).ok());
+        text.is_some_and(|body| marker_of(format, &body.text, []).is_some())
+    };
+    let prompts = library.prompts.iter();
+    prompts
+        .filter(|it| it.unavailable.is_none())
+        .filter(is_export)
+        .count()
 }
 
 fn same(one: &Path, two: &Path) -> bool {
@@ -124,15 +193,17 @@ fn same(one: &Path, two: &Path) -> bool {
 }
 
 /// Where clients look: in the home folder, and from the working folder up to its repository's root.
-fn bases(places: &Places) -> Vec<PathBuf> {
+pub(in crate::commands) fn bases(places: &Places) -> Vec<PathBuf> {
     let home = places.home.clone();
     let is_home = |folder: &Path| home.as_deref() == Some(folder);
     let mut project: Vec<PathBuf> = Vec::new();
     if let Some(here) = working_folder() {
         let up = here.ancestors().take_while(|folder| !is_home(folder));
         let up: Vec<&Path> = up.collect();
-        let root = up.iter().position(|folder| folder.join(".git").exists());
-        let count = root.map_or(1, |root| root + 1);
+        let root = repository_of(&here, home.as_deref());
+        let count = root.map_or(1, |root| {
+            up.iter().take_while(|it| **it != root).count() + 1
+        });
         project.extend(up.into_iter().take(count).map(Path::to_path_buf));
     }
     // Libraries in the home folder keep their names in every project.
@@ -143,9 +214,9 @@ fn show(places: &Places, rows: &[AddedLibraryRow], ui: &mut Ui) -> Result<(), Co
     let cells = rows.iter().enumerate().map(|(at, row)| {
         let mut cells = vec![format!("{}.", at + 1)];
         cells.extend(row.cells(places));
-        let path = cells.pop().unwrap_or_default();
-        cells.push(if row.added { "added" } else { "" }.to_owned());
-        cells.push(path);
+        let state = if row.added { "added" } else { "" };
+        // Before the path and the repository.
+        cells.insert(cells.len() - 2, state.to_owned());
         cells
     });
     ui.table(&cells.collect::<Vec<_>>())?;

@@ -1,19 +1,30 @@
-//! `twig library remove`: removes folders from the configuration.
+//! `twig remove` and `twig library remove`: removes packages and folders from the configuration.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use serde::Serialize;
 use twig_sources::{PlaceOrigin, Remembered, SearchedPlace};
 
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
+use super::super::packages;
 use super::add;
 use crate::command_error::CommandError;
 use crate::config::{Config, ConfigFile};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
-pub(super) fn run(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+/// A folder that is no longer served, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct RemovedFolder {
+    path: PathBuf,
+}
+
+pub(super) fn run(named: &str, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let places = Places::from_environment();
+    if let Some((scope, package)) = packages::remove::find(&places, named)? {
+        return packages::remove::run(&places, &scope, &package, json, ui);
+    }
     let mut file = ConfigFile::open(&places)?;
     let config = file.check(&places)?;
     let at = match by_path(&places, &config, named) {
@@ -26,6 +37,10 @@ pub(super) fn run(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         "{} is no longer served; its files were not changed",
         places.shown(&config.libraries[at].path)
     ));
+    if json {
+        let path = config.libraries[at].path.clone();
+        ui.json(&RemovedFolder { path })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,9 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use twig_core::{Function, Grants, Library, Prompt};
+use clap::Args;
+use serde::Serialize;
+use twig_core::{Function, Grants, Library, Problem, ProblemCode, Prompt};
 use twig_sources::{
     CodeFiles, TrustVerdict, TrustedTexts, asked_grants, covers, examine, expanded,
     function_sources, program, real_path, were_read_from, why_not_own,
@@ -43,19 +45,66 @@ const SECRETS: [&str; 15] = [
     ".local/share/keyrings",
 ];
 
-pub(super) fn run(
-    named: &str,
+/// Trusting a library.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    /// The library's name, or its folder
+    #[arg(value_name = "NAME|PATH")]
+    library: String,
+    /// Keep the trust when you edit its files: only in the data folder, and only while no other
+    /// user can change them
+    #[arg(long)]
     mine: bool,
+    /// Trust it without asking
+    #[arg(short, long)]
     yes: bool,
-    ui: &mut Ui,
-) -> Result<ExitCode, CommandError> {
-    let (places, library) = find(named)?;
+    /// Print JSON
+    #[arg(long, requires = "yes")]
+    json: bool,
+}
+
+/// Whether a library is trusted now, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct TrustReport<'r> {
+    name: &'r str,
+    path: &'r str,
+    trusted: bool,
+    /// True if edits keep the trust.
+    own: bool,
+    /// Whether that is new.
+    changed: bool,
+    /// The prompts that may run a program now.
+    functions: Vec<TrustedFunction<'r>>,
+    /// The trusted files and their digests.
+    files: CodeFiles,
+}
+
+/// A prompt that runs a program, as scripts see it.
+#[derive(Debug, Serialize)]
+struct TrustedFunction<'r> {
+    prompt: &'r str,
+    command: String,
+    /// What it may do beyond reading its library, in words.
+    grants: Vec<String>,
+}
+
+pub(super) fn run(options: &TrustArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let TrustArgs {
+        mine, yes, json, ..
+    } = *options;
+    let (places, library) = find(&options.library)?;
     let (path, record) = read_record(&places)?;
     let (root, name) = (Path::new(&*library.root), &library.name);
     let untrustable =
         |why: String| CommandError::fixable(format!("library `{name}` cannot be trusted: {why}"));
     let survey = examine(root).map_err(untrustable)?;
     if !library.runs_functions() {
+        let is_syntax = |problem: &&Problem| problem.code == ProblemCode::ManifestSyntax;
+        if let Some(problem) = library.problems.iter().find(is_syntax) {
+            let what = format!("library `{name}` cannot be trusted");
+            let shown = places.shown(Path::new(&*problem.path));
+            return Err(CommandError::mistake(&what, &shown, problem));
+        }
         return Err(CommandError::fixable(format!(
             "library `{name}` has no prompt that runs a program: there is nothing to trust"
         )));
@@ -93,18 +142,23 @@ pub(super) fn run(
         } else {
             format!("library `{name}` is trusted as it is")
         });
-        return Ok(ExitCode::SUCCESS);
+        let trusted = Some((is_own, survey.files));
+        return print(&library, &places, trusted, false, json, ui);
     }
     let texts = TrustedTexts::beside(&path);
-    describe(&library, &survey.files, record.files(root), &places, ui)?;
-    if let Some(before) = record.files(root) {
-        show_changes(root, before, &survey.files, &texts, ui)?;
+    // JSON has the same, once it is trusted.
+    if !json {
+        describe(&library, &survey.files, record.files(root), &places, ui)?;
+        if let Some(before) = record.files(root) {
+            show_changes(root, before, &survey.files, &texts, ui)?;
+        }
     }
     ui.flush()?;
     if !yes && !ask(&library, is_own, ui)? {
         ui.say("nothing was trusted");
         return Ok(ExitCode::FAILURE);
     }
+    let trusted = survey.files.clone();
     // Record what was shown, even if it has changed since.
     change(&places, &path, |record| {
         record.trust(root, survey.files)?;
@@ -124,16 +178,46 @@ pub(super) fn run(
     } else {
         format!("library `{name}` is trusted until one of these files changes")
     });
+    let trusted = Some((is_own, trusted));
+    print(&library, &places, trusted, true, json, ui)
+}
+
+/// Prints for scripts what is trusted now, and whether that is new.
+fn print(
+    library: &Library,
+    places: &Places,
+    trusted: Option<(bool, CodeFiles)>,
+    changed: bool,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    if json {
+        let functions = functions(library).filter(|_| trusted.is_some());
+        let functions = functions.map(|(prompt, function)| TrustedFunction {
+            prompt: &prompt.full_name,
+            command: started(function),
+            grants: in_words(function.grants(), places),
+        });
+        ui.json(&TrustReport {
+            functions: functions.collect(),
+            name: library.name.as_str(),
+            path: &library.root,
+            trusted: trusted.is_some(),
+            own: trusted.as_ref().is_some_and(|(is_own, _)| *is_own),
+            changed,
+            files: trusted.map(|(_, files)| files).unwrap_or_default(),
+        })?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn end(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+pub(super) fn end(named: &str, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let (places, library) = find(named)?;
     let (path, record) = read_record(&places)?;
     let root = Path::new(&*library.root);
     if record.files(root).is_none() {
         ui.say(format!("library `{}` was not trusted", library.name));
-        return Ok(ExitCode::SUCCESS);
+        return print(&library, &places, None, false, json, ui);
     }
     change(&places, &path, |record| {
         record.forget(root);
@@ -144,7 +228,7 @@ pub(super) fn end(named: &str, ui: &mut Ui) -> Result<ExitCode, CommandError> {
         "library `{}` is not trusted any more",
         library.name
     ));
-    Ok(ExitCode::SUCCESS)
+    print(&library, &places, None, true, json, ui)
 }
 
 /// Without copies the next question shows less, and nothing else is missing.

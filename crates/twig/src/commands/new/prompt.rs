@@ -3,17 +3,24 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 use twig_core::name::twin_key;
 use twig_core::parse::table::{PromptTable, with_prompts};
 use twig_core::parse::{TomlValue, read_toml};
 use twig_core::store::{GivenContent, ItemKind};
-use twig_core::{Argument, Catalog, Library, LibraryKind, LibraryOrigin, Limits, PromptName};
+use twig_core::{
+    Argument, Catalog, Latest, Library, LibraryKind, LibraryOrigin, Limits, Problem, PromptName,
+    Severity,
+};
 
+use super::super::check::{ProblemRow, is_problem};
 use super::super::content;
 use super::super::manifest_file::{ManifestFile, create};
 use super::super::opened_catalog::{OpenedCatalog, SourceArgs};
+use super::super::path::refuse_package;
 use super::definition;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
@@ -38,6 +45,9 @@ pub(crate) struct NewPromptArgs {
     text: Option<String>,
     #[command(flatten)]
     sources: SourceArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// A prompt as the user described it.
@@ -52,7 +62,16 @@ fn parse_argument(text: &str) -> Result<Argument, String> {
     Argument::from_short(text).map_err(|error| error.to_string())
 }
 
-pub(super) fn run(options: &NewPromptArgs, ui: &mut Ui) -> Result<(), CommandError> {
+/// A prompt that was created, as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct NewPromptRow<'c> {
+    name: &'c str,
+    path: &'c str,
+    /// The errors and warnings of its text, as `twig check` prints them.
+    problems: Vec<ProblemRow<'c>>,
+}
+
+pub(super) fn run(options: &NewPromptArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let opened = OpenedCatalog::open(&options.sources)?;
     let catalog = opened.live.snapshot();
     let (library, own) = target(&catalog, &options.name, &opened.config.separator)?;
@@ -67,18 +86,34 @@ pub(super) fn run(options: &NewPromptArgs, ui: &mut Ui) -> Result<(), CommandErr
         text: text(options.text.as_deref(), &opened.config.limits)?,
     };
     let has_text = draft.text.is_some();
-    let (full_name, file) = if library.kind == LibraryKind::Definitions {
+    let (prompt, full_name, file) = if library.kind == LibraryKind::Definitions {
         let (prompt, file) = definition::write(&opened.places, library, own, &draft)?;
-        (prompt.to_string(), file)
+        let full_name = prompt.to_string();
+        (prompt, full_name, file)
     } else {
         let (prompt, file) = add(&opened, library, own, &draft)?;
         let prefix = match library.origin {
             LibraryOrigin::ProjectFolder => String::new(),
             _ => format!("{}{}", library.name, opened.config.separator),
         };
-        (format!("{prefix}{prompt}"), file.display().to_string())
+        let full_name = format!("{prefix}{prompt}");
+        (prompt, full_name, file.display().to_string())
     };
-    ui.line(file)?;
+    let problems = if has_text {
+        new_problems(&options.sources, &catalog, library, &prompt)?
+    } else {
+        Vec::new()
+    };
+    if options.json {
+        ui.json(&NewPromptRow {
+            name: &full_name,
+            path: &file,
+            problems: problems.iter().map(ProblemRow::from).collect(),
+        })?;
+    } else {
+        ui.line(&file)?;
+    }
+    let is_broken = problems.iter().any(|it| it.severity == Severity::Error);
     let flags = options.sources.library.iter();
     let flags = flags.map(|path| format!(" --library {}", path.display()));
     let values = options.arguments.iter().filter(|it| it.required);
@@ -87,11 +122,40 @@ pub(super) fn run(options: &NewPromptArgs, ui: &mut Ui) -> Result<(), CommandErr
     if library.kind == LibraryKind::Definitions && !has_text && options.arguments.is_empty() {
         command.insert_str(0, " input=…");
     }
-    let edit = if has_text { "" } else { "edit the file, then " };
+    let edit = if has_text && !is_broken {
+        ""
+    } else {
+        "edit the file, then "
+    };
     ui.say(format!(
         "created prompt `{full_name}`; {edit}try `twig render {full_name}{command}`"
     ));
-    Ok(())
+    for problem in &problems {
+        ui.insist_on_problem(problem);
+    }
+    Ok(if is_broken {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The errors and warnings that a prompt brought, as `twig check` finds them.
+fn new_problems(
+    sources: &SourceArgs,
+    before: &Catalog,
+    library: &Library,
+    prompt: &PromptName,
+) -> Result<Vec<Problem>, CommandError> {
+    let sources = SourceArgs {
+        only: vec![format!("{}:{prompt}", library.name)],
+        ..sources.clone()
+    };
+    let opened = OpenedCatalog::open(&sources)?;
+    let mut problems = opened.problems(&Latest::from(opened.live.snapshot()));
+    let is_known = |problem: &Problem| before.problems().any(|known| known == problem);
+    problems.retain(|problem| is_problem(problem) && !is_known(problem));
+    Ok(problems)
 }
 
 /// The first argument that has the name of an earlier one.
@@ -240,10 +304,22 @@ fn target<'c, 'n>(
                 name.trim_start_matches(':')
             )));
         };
+        if let Some(other) = catalog.library(wanted) {
+            let message = format!(
+                "library `{wanted}` has the kind `{}`, to which `new prompt` cannot add",
+                other.kind.as_str()
+            );
+            let hint = match other.stored() {
+                Some(_) => "`twig prompt add` adds prompts to a project".to_owned(),
+                None => format!("write a file of that kind into {}", other.shown_root),
+            };
+            return Err(CommandError::fixable(message).hint(hint));
+        }
         let near = twig_core::suggest::did_you_mean(wanted, libraries().map(|l| l.name.as_str()));
         let hint = near.unwrap_or_else(|| format!("make it with `twig new library {wanted}`"));
         return Err(CommandError::fixable(format!("there is no library `{wanted}`")).hint(hint));
     };
+    refuse_package(library, name)?;
     Ok((library, own))
 }
 

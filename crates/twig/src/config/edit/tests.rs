@@ -15,6 +15,8 @@ fn places(folder: &Path) -> Places {
         data_is_named: false,
         projects: Vec::new(),
         made_folders: None,
+        packages: None,
+        lock: None,
         trust: None,
         workspaces: None,
         function_prefix: None,
@@ -26,6 +28,8 @@ fn entry(path: &str) -> LibraryEntry {
         path: path.to_owned(),
         kind: None,
         name: None,
+        repository: None,
+        shell_lines: None,
     }
 }
 
@@ -135,6 +139,8 @@ fn what_is_written_can_be_read() {
         path: "/a \"b\"\\c'\t\u{fc}".to_owned(),
         kind: Some(formats::CLAUDE.kind()),
         name: Some("mine".to_owned()),
+        repository: None,
+        shell_lines: None,
     };
     file.add(&places, &odd).unwrap();
     let config = file.check(&places).unwrap();

@@ -12,7 +12,7 @@ fn entry() -> ConfigNode {
         args: vec!["serve".to_owned()],
         env: [].into(),
     };
-    launch.entry(Form::Plain)
+    launch.entry(Form::Plain, "twig")
 }
 
 /// Adding our entry gives the expected text, and removing it restores the original.

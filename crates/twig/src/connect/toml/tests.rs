@@ -19,7 +19,7 @@ fn entry(env: &[(&str, &str)]) -> ConfigNode {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect(),
     };
-    launch.entry(Form::Plain)
+    launch.entry(Form::Plain, "twig")
 }
 
 const OURS: &str = "[mcp_servers.twig]\ncommand = \"/bin/twig\"\nargs = [\"serve\", \"--library\", \"C:\\\\a \\\"b\\\"\"]";

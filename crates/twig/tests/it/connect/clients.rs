@@ -1,4 +1,4 @@
-//! All nine clients: where their files are, and what an entry looks like there.
+//! All clients: where their files are, and what an entry looks like there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,9 +23,15 @@ fn without_a_client_all_are_listed() {
     cursor          yes        no        ~/.cursor/mcp.json
     zed             yes        user?     ~/.config/zed/settings.json
     codex           no         project   [work]/.codex/config.toml
-    gemini          yes        user      ~/.gemini/settings.json
+    gemini          no         user      ~/.gemini/settings.json
     opencode        no         no        ~/.config/opencode/opencode.json
     windsurf        no         no        ~/.codeium/windsurf/mcp_config.json
+    copilot-cli     no         no        ~/.copilot/mcp-config.json
+    kilo            no         no        ~/.config/kilo/kilo.json
+    qwen            no         no        ~/.qwen/settings.json
+    goose           no         no        ~/.config/goose/config.yaml
+    cline           no         no        ~/.cline/data/settings/cline_mcp_settings.json
+    continue        no         no        ~/.continue/config.yaml
     --- stderr
     zed: ~/.config/zed/settings.json cannot be read: line 2, column 3: expected string for object property
     hint: run `twig connect CLIENT`, or `twig connect CLIENT --scope project` for this folder alone
@@ -33,7 +39,7 @@ fn without_a_client_all_are_listed() {
     ");
     let rows = json(&done(&env, &["--json"]));
     let rows = rows.as_array().expect("rows");
-    assert_eq!(rows.len(), 9);
+    assert_eq!(rows.len(), CLIENTS.len());
     assert_eq!(rows[3]["installed"], true);
     assert_eq!(rows[6]["user"]["connected"], true);
     assert_eq!(rows[6]["user"]["names"][0], "twig");
@@ -111,15 +117,20 @@ fn every_client_takes_twig_and_gives_it_back() {
     assert_eq!(left, 0, "folders that were made for files go with them");
 }
 
-#[test]
-fn an_entry_in_every_syntax() {
+/// The files of some clients after `twig connect`.
+fn written(clients: &[(&str, &str, Option<&str>)]) -> String {
     let env = TestEnv::new(TWIG);
     let mut all = String::new();
-    for (client, user, _) in CLIENTS {
+    for (client, user, _) in clients {
         done(&env, &[client, "--", "--read-only"]);
         all += &format!("{client}\n{}", text(&env.home().join(user)));
     }
-    insta::assert_snapshot!(all.replace(TWIG, "/bin/twig"), @r#"
+    all.replace(TWIG, "/bin/twig")
+}
+
+#[test]
+fn an_entry_in_every_syntax() {
+    insta::assert_snapshot!(written(&CLIENTS[..9]), @r#"
     claude-code
     {
       "mcpServers": {
@@ -204,6 +215,67 @@ fn an_entry_in_every_syntax() {
 }
 
 #[test]
+fn an_entry_of_the_other_clients() {
+    insta::assert_snapshot!(written(&CLIENTS[9..]), @r#"
+    copilot-cli
+    {
+      "mcpServers": {
+        "twig": {
+          "type": "local",
+          "command": "/bin/twig",
+          "args": ["serve", "--read-only"],
+          "tools": ["*"]
+        }
+      }
+    }
+    kilo
+    {
+      "mcp": {
+        "twig": {
+          "type": "local",
+          "command": ["/bin/twig", "serve", "--read-only"],
+          "enabled": true
+        }
+      }
+    }
+    qwen
+    {
+      "mcpServers": {
+        "twig": {
+          "command": "/bin/twig",
+          "args": ["serve", "--read-only"]
+        }
+      }
+    }
+    goose
+    extensions:
+      twig:
+        enabled: true
+        type: stdio
+        name: twig
+        cmd: /bin/twig
+        args: ["serve", "--read-only"]
+    cline
+    {
+      "mcpServers": {
+        "twig": {
+          "command": "/bin/twig",
+          "args": ["serve", "--read-only"]
+        }
+      }
+    }
+    continue
+    name: Local Config
+    version: 1.0.0
+    schema: v1
+    mcpServers:
+      - name: twig
+        command: /bin/twig
+        args: ["serve", "--read-only"]
+    "#);
+}
+
+#[test]
 fn folders_that_clients_are_told_to_use() {
     let env = TestEnv::new(TWIG);
     let place = |name: &str| env.root().join(name);
@@ -214,6 +286,10 @@ fn folders_that_clients_are_told_to_use() {
             .env("CLAUDE_CONFIG_DIR", place("claude"))
             .env("CODEX_HOME", place("codex"))
             .env("GEMINI_CLI_HOME", place("gemini"))
+            .env("COPILOT_HOME", place("copilot"))
+            .env("QWEN_HOME", place("qwen"))
+            .env("CLINE_DATA_DIR", place("cline"))
+            .env("CONTINUE_GLOBAL_DIR", place("continue"))
             .output()
             .expect("it starts");
         assert!(output.status.success(), "{output:?}");
@@ -225,6 +301,12 @@ fn folders_that_clients_are_told_to_use() {
         ("zed", "xdg/zed/settings.json"),
         ("vscode", "xdg/Code/User/mcp.json"),
         ("opencode", "xdg/opencode/opencode.json"),
+        ("copilot-cli", "copilot/mcp-config.json"),
+        ("kilo", "xdg/kilo/kilo.json"),
+        ("qwen", "qwen/settings.json"),
+        ("goose", "xdg/goose/config.yaml"),
+        ("cline", "cline/settings/cline_mcp_settings.json"),
+        ("continue", "continue/config.yaml"),
     ] {
         run(client);
         // Such a client may not tell its servers where the configuration is, so the entry does.
@@ -264,6 +346,7 @@ fn names_that_are_nearly_right() {
     let env = TestEnv::new(TWIG);
     for (name, hint) in [
         ("kiro", "add the server `twig serve` in its settings"),
+        ("codx", "did you mean `codex`?"),
         ("curser", "did you mean `cursor`?"),
         ("emacs", "known clients: claude-code,"),
     ] {
@@ -271,7 +354,16 @@ fn names_that_are_nearly_right() {
         assert_eq!(outcome.code, 2, "{outcome}");
         assert!(outcome.stderr.contains(hint), "{outcome}");
     }
-    for name in ["VS-Code", "gemini-cli", "Claude Code", "claude", "copilot"] {
+    for name in [
+        "VS-Code",
+        "gemini-cli",
+        "Claude Code",
+        "claude",
+        "copilot",
+        "Copilot-CLI",
+        "Kilo Code",
+        "qwen-code",
+    ] {
         assert_eq!(connect(&env, &[name, "--print"]).code, 0, "{name}");
     }
     assert_eq!(connect(&env, &["--remove"]).code, 2);

@@ -41,7 +41,7 @@ fn every_client_reaches_the_prompts() {
         }
     }
     let (code, rows) = clients(&env);
-    assert_eq!((code, rows.len()), (0, 16));
+    assert_eq!((code, rows.len()), (0, 24));
     for row in rows {
         assert_eq!(row["state"], "reached", "{row}");
         assert_eq!(row["prompts"], 2, "{row}");

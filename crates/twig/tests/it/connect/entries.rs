@@ -174,7 +174,7 @@ fn whatever_twig_is_told_there_it_is_taken_out() {
     put(
         &env,
         ".cursor/mcp.json",
-        "{\"mcpServers\": {\"twig\": {\"url\": \"http://x\"}}}\n",
+        "{\"mcpServers\": {\"twig\": {\"socket\": \"/x\"}}}\n",
     );
     assert_eq!(connect(&env, &["cursor", "--remove"]).code, 1);
     done(&env, &["cursor", "--remove", "--force"]);
@@ -261,4 +261,29 @@ fn on_a_terminal_an_entry_of_somebody_else_is_asked_about() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&path).contains(TWIG));
     assert_eq!(text(&backup(&path)), file);
+}
+
+#[test]
+fn a_file_that_twig_made_does_not_make_a_client_installed() {
+    for (client, file, _) in super::CLIENTS {
+        let env = TestEnv::new(crate::TWIG);
+        let installed = || {
+            let rows = json(&done(&env, &["--json"]));
+            let rows = rows.as_array().expect("a list").iter();
+            let mut rows = rows.filter(|row| row["client"] == client);
+            rows.next().map(|row| row["installed"].clone())
+        };
+        assert_eq!(installed(), Some(false.into()), "{client}");
+        done(&env, &[client]);
+        assert_eq!(installed(), Some(false.into()), "{client}");
+        // The client itself writes more than that.
+        let path = env.home().join(file);
+        let more = match path.extension().and_then(|it| it.to_str()) {
+            Some("toml") => format!("model = \"x\"\n{}", text(&path)),
+            Some("yaml") => format!("model: x\n{}", text(&path)),
+            _ => text(&path).replacen('{', "{\n  \"theme\": \"dark\",", 1),
+        };
+        fs::write(&path, more).expect("ours");
+        assert_eq!(installed(), Some(true.into()), "{client}");
+    }
 }

@@ -27,7 +27,19 @@ fn what_was_there_comes_back_byte_for_byte() {
             "{\n    \"mcpServers\": {\n        \"a\": {\"command\": \"a\"}\n    }\n}\n",
         ];
         let tomls = ["", "\n", "a = 1", toml, "[mcp_servers]\n\n# none\n"];
-        let files: &[&str] = if client == "codex" { &tomls } else { &jsons };
+        let yamls = [
+            "",
+            "\n",
+            "# only this",
+            "a: 1",
+            "mcpServers: [] # none\r\nextensions: {}\r\n",
+            "extensions:\n  # mine\n  dev: {type: builtin}\n\nmcpServers:\n- name: a\n  command: a # b\n\nlast: |\n  text\n",
+        ];
+        let files: &[&str] = match client {
+            "codex" => &tomls,
+            "goose" | "continue" => &yamls,
+            _ => &jsons,
+        };
         for file in files {
             let path = put(&env, user, file);
             let report = json(&done(&env, &[client, "--json"]));

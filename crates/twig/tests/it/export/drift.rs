@@ -48,7 +48,7 @@ fn what_somebody_changed_is_left() {
     --- stderr
     [work]/.claude/commands: 1 skipped
     hint: --force replaces what was changed or is not Twig's, and keeps a copy
-    --- exit 0
+    --- exit 1
     ");
     insta::assert_snapshot!(claude(&env, ["review:plan", "--check"]), @"
     edited  review:plan  plan.md  was changed since it was exported
@@ -190,12 +190,14 @@ fn what_is_gone_and_was_changed_stays() {
 }
 
 #[test]
-fn a_prompt_that_gets_another_file_leaves_the_old_one_to_be_pruned() {
+fn a_prompt_that_gets_another_file_does_not_stay_in_the_old_one() {
     let env = env();
     claude(&env, []);
     env.write("team/twig.toml", "[prompts.plan]\n");
     env.write("team/prompts/plan.md", "Plan together.\n");
-    insta::assert_snapshot!(claude(&env, ["--prune", "*:plan"]), @"
+    let check = claude(&env, ["--check", "*:plan"]);
+    assert_eq!(check.code, 1, "{check}");
+    insta::assert_snapshot!(claude(&env, ["*:plan"]), @"
     written  review:plan  review-plan.md  is called `review-plan`: another prompt is `plan`, too
     written  team:plan    team-plan.md    is called `team-plan`: another prompt is `plan`, too
     removed  review:plan  plan.md
@@ -203,13 +205,36 @@ fn a_prompt_that_gets_another_file_leaves_the_old_one_to_be_pruned() {
     [work]/.claude/commands: 2 written, 1 removed
     --- exit 0
     ");
+    // Nothing is left to do.
+    assert_eq!(claude(&env, ["--check", "*:plan"]).code, 0);
+}
+
+#[test]
+fn an_old_file_that_somebody_changed_stays() {
+    let env = env();
+    claude(&env, []);
+    let edited = read(&env, PLAN).replace("Make a plan.", "Make my plan.");
+    write(&env, PLAN, &edited);
+    env.write("team/twig.toml", "[prompts.plan]\n");
+    env.write("team/prompts/plan.md", "Plan together.\n");
+    assert_eq!(
+        states(&env, ["review:*"]).last().map(|it| &**it),
+        Some("review:choose unfit -")
+    );
+    let states = states(&env, ["*:plan"]);
+    assert!(
+        states.contains(&"review:plan gone -".to_owned()),
+        "{states:?}"
+    );
+    assert_eq!(read(&env, PLAN), edited);
 }
 
 #[test]
 fn text_behind_the_marker_is_a_change() {
     let env = env();
     let cursor = |more: &[&str]| {
-        let args = ["export", "--to", "cursor", "plan"];
+        let data = env.data().display().to_string();
+        let args = ["export", "--to", "cursor", "plan", "--library", &data];
         env.run(args.iter().chain(more).copied())
     };
     cursor(&[]);
@@ -244,4 +269,74 @@ fn earlier_exports_for_others_do_not_change_names() {
     let again = to("copilot");
     let line = "unchanged  claude:deploy   deploy.prompt.md";
     assert!(again.stdout.starts_with(line), "{again}");
+}
+
+#[test]
+fn the_file_of_another_prompt_is_left() {
+    let env = env();
+    env.write("team/twig.toml", "[prompts.plan]\n");
+    env.write("team/prompts/plan.md", "Plan together.\n");
+    claude(&env, ["*:plan"]);
+    claude(
+        &env,
+        [
+            "--library",
+            &env.data().join("review").display().to_string(),
+        ],
+    );
+    let before = read(&env, ".claude/commands/review-plan.md");
+    write(&env, PLAN, &before);
+    // Alone, this prompt is called like the other one's file.
+    let alone = claude(&env, ["team:plan"]);
+    assert!(
+        alone
+            .stdout
+            .contains("is the file of another prompt, `review:plan`"),
+        "{alone}"
+    );
+    assert_eq!(alone.code, 1, "{alone}");
+    assert_eq!(read(&env, PLAN), before);
+    assert!(read(&env, ".claude/commands/team-plan.md").contains("Plan together."));
+}
+
+#[test]
+fn files_with_the_names_of_earlier_versions_are_replaced() {
+    let env = crate::env("//- lib/größe.md\nHow large?\n");
+    let library = env.data().join("lib").display().to_string();
+    let run = |more: &[&str]| {
+        let args = [
+            "export",
+            "--to",
+            "claude",
+            "--library",
+            &library,
+            "--kind",
+            "markdown",
+        ];
+        env.run(args.iter().chain(more).copied())
+    };
+    run(&[]);
+    // Earlier versions called the same file `grosse`.
+    let (old, new) = (
+        env.data().join("lib/grosse.md"),
+        env.data().join("lib/größe.md"),
+    );
+    std::fs::rename(&new, &old).expect("ours");
+    run(&["--prune"]);
+    assert_eq!(super::tree(&env.work()), [".claude/commands/grosse.md"]);
+    std::fs::rename(&old, &new).expect("ours");
+    let again = run(&[]);
+    assert_eq!(
+        super::tree(&env.work()),
+        [".claude/commands/größe.md"],
+        "{again}"
+    );
+}
+
+#[test]
+fn a_prompt_that_was_named_and_not_written_is_a_failure() {
+    let env = env();
+    let named = claude(&env, ["choose"]);
+    assert_eq!(named.code, 1, "{named}");
+    assert_eq!(claude(&env, ["review:*"]).code, 0);
 }

@@ -1,9 +1,10 @@
 //! The legacy era: sessions, their stream and their end.
 
 use serde_json::json;
+use twig_testkit::write_fixture;
 
 use super::Served;
-use super::client::{ACCEPT, legacy};
+use super::client::{ACCEPT, initialize, legacy};
 
 #[test]
 fn a_session_lists_gets_and_ends() {
@@ -127,4 +128,42 @@ fn sessions_are_limited() {
     ] {
         assert_eq!(caller.legacy(session, "ping", json!({})).status, status);
     }
+}
+
+/// A client over HTTP may be on another machine: it is not asked for folders, and loads none here.
+#[test]
+fn what_a_client_loads_itself_and_its_roots_do_not_count_over_http() {
+    let env = crate::env("");
+    write_fixture(&env.home(), "//- .claude/commands/commit.md\nCommit.\n");
+    env.configure("[[libraries]]\npath = \"~/.claude/commands\"\n");
+    let served = Served::from_env(env);
+    let mut caller = served.caller();
+    let mut hello = initialize();
+    hello["params"]["clientInfo"]["name"] = json!("claude-code");
+    hello["params"]["capabilities"] = json!({"roots": {"listChanged": true}});
+    let welcome = caller.post(&[], &hello);
+    let session = welcome
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    let headers = [("mcp-session-id", &*session)];
+    for method in [
+        "notifications/initialized",
+        "notifications/roots/list_changed",
+    ] {
+        let said = json!({"jsonrpc": "2.0", "method": method});
+        let taken = caller.post(&headers, &said);
+        assert_eq!((taken.status, taken.body.len()), (202, 0));
+    }
+    let listed = caller.legacy(&session, "prompts/list", json!({})).json();
+    assert_eq!(listed["result"]["prompts"][0]["name"], "claude:commit");
+    let get = [("mcp-session-id", &*session), ("accept", ACCEPT)];
+    let mut stream = served.caller();
+    stream.start("GET", &get, b"");
+    assert_eq!(stream.head().status, 200);
+    served
+        .env
+        .write("more/twig.toml", "[prompts.p]\ntext = \"x\"\n");
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"});
+    assert_eq!(stream.event(), Some(changed));
 }

@@ -221,6 +221,20 @@ fn an_agent_of_either_era_keeps_a_project() {
             expanded["structuredContent"]["prompt"], "Look into bees.",
             "{expanded}"
         );
+        let used = agent.call(
+            "use_prompt",
+            json!({"command": "research", "input": "bees"}),
+        );
+        let text = json!([{"type": "text", "text": "Look into bees."}]);
+        assert_eq!(
+            (&used["content"], &used["structuredContent"]),
+            (&text, &Value::Null)
+        );
+        let listed = agent.call("list_prompts", json!({"filter": "TOPIC"}));
+        assert_eq!(
+            listed["structuredContent"],
+            json!({"prompts": [{"name": "research", "description": "Look into a topic"}]})
+        );
         let expanded = agent.call("expand_prompt", json!({"command": name, "input": "Ada"}));
         assert_eq!(expanded["structuredContent"]["prompt"], "Good day\n\nAda");
         let image = json!({"name": name, "uri": uri, "content": "AQI=", "mime_type": "image/png"});
@@ -296,5 +310,45 @@ fn a_write_is_seen_and_heard_by_everybody() {
         let listed = other.ask("resources/list", json!({}));
         assert_eq!(listed["resources"], json!([]));
         assert_eq!(stream.event().expect("a change")["method"], RESOURCES);
+    }
+}
+
+/// Each version names the client that wrote it.
+#[test]
+fn writes_are_recorded_under_the_names_of_their_clients() {
+    let served = with_project();
+    let [mut old, mut new] = both(&served);
+    old.done("create_prompt", json!({"name": "p", "content": "one"}));
+    new.done("update_prompt", json!({"name": "p", "content": "two"}));
+    old.done("delete_prompt", json!({"name": "p"}));
+    new.done("restore", json!({"name": "p"}));
+    let updated = served.env.run(["prompt", "update", "p", "-c", "three"]);
+    assert_eq!(updated.code, 0, "{updated}");
+    // A client that does not say who it is.
+    let mut caller = served.caller();
+    let update = json!({"name": "p", "content": "four"});
+    let call = json!({"name": "update_prompt", "arguments": update});
+    assert_eq!(caller.modern("tools/call", call).status, 200);
+    let expected = [
+        "old-client (mcp)",
+        "new-client (mcp)",
+        "old-client (mcp)",
+        "new-client (mcp)",
+        "twig",
+        "unknown (mcp)",
+    ];
+    let authors = |versions: &Value| -> Vec<String> {
+        let versions = versions.as_array().expect("a list").iter();
+        let author = versions.map(|it| it["author"].as_str().expect("a name").to_owned());
+        author.collect()
+    };
+    let history = served.env.run(["prompt", "history", "p", "--json"]);
+    let history: Value = serde_json::from_str(&history.stdout).expect("JSON");
+    assert_eq!(authors(&history), expected);
+    for agent in [&mut old, &mut new] {
+        let history = agent.call("history", json!({"name": "p"}));
+        let mut told = authors(&history["structuredContent"]["versions"]);
+        told.reverse();
+        assert_eq!(told, expected);
     }
 }

@@ -18,7 +18,7 @@ fn texts_go_into_a_project_as_they_were_written() {
                                               its arguments stay in the text as they were written: big_city
     skipped  -                  a.csv, row 4  says the same as a.csv, row 1
     --- stderr
-    project 'garden': 0 taken as they are, 3 taken with changes, 1 skipped
+    project `garden`: 0 taken as they are, 3 taken with changes, 1 skipped
     note: 1 × is for models that generate images
     --- exit 0
     ");

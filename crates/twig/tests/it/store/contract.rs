@@ -129,12 +129,13 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
             .collect()
     };
     let all = tools(&mut client);
-    assert_eq!(all.len(), 14, "{all:?}");
+    assert_eq!(all.len(), 15, "{all:?}");
     let mut reader = env.serve_with(["--project", super::PROJECT, "--read-only"]);
     reader.initialize();
     let readers = [
         "list_prompts",
         "expand_prompt",
+        "use_prompt",
         "search",
         "list_resources",
         "read_resource",
@@ -153,7 +154,7 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
     without.initialize();
     assert_eq!(
         tools(&mut without),
-        ["list_prompts", "expand_prompt", "search"]
+        ["list_prompts", "expand_prompt", "use_prompt", "search"]
     );
 }
 

@@ -165,3 +165,32 @@ fn a_project_takes_only_so_much() {
     done(&mut client, "delete_prompt", json!({"name": "p0"}));
     done(&mut client, "create_prompt", create(10));
 }
+
+/// The limit of a project's versions is the configured one, over MCP and on the terminal.
+#[test]
+fn the_versions_of_a_project_take_only_so_much() {
+    let env = with_project();
+    env.configure("[limits]\nproject_history = 3300\n");
+    let mut client = serve(&env);
+    client.initialize();
+    done(
+        &mut client,
+        "create_prompt",
+        json!({"name": "p", "content": "x".repeat(400)}),
+    );
+    update(&mut client, "p", &"y".repeat(400));
+    update(&mut client, "p", &"z".repeat(400));
+    let more = json!({"name": "p", "content": "w".repeat(400)});
+    let said = failed(&mut client, "update_prompt", more);
+    assert!(said.contains("the limit is 3300"), "{said}");
+    let outcome = env.run(["prompt", "update", "p", "-p", PROJECT, "-c", "v"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    let shown = env.run(["project", "show", PROJECT, "--json"]);
+    let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    assert_eq!(shown["history_limit"], 3300);
+    assert_eq!(shown["history_bytes"], 4 * 512 + 3 * 400 + 1);
+    // Without the setting there is room again.
+    env.configure("");
+    let outcome = env.run(["prompt", "update", "p", "-p", PROJECT, "-c", "more"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+}

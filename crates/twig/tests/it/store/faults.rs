@@ -133,7 +133,10 @@ fn a_disk_that_cannot_be_written_is_served_read_only() {
     assert_eq!(refused.code, 1, "{refused}");
     assert!(refused.stderr.contains("--read-only"), "{refused}");
     let lines = refused.stderr.lines().count();
-    assert!(lines <= 2, "a sentence and perhaps a hint: {refused}");
+    assert!(
+        lines <= 3,
+        "a sentence, the file, and what helps: {refused}"
+    );
     let mut reader = disk.serve(&env, &["--read-only"]);
     assert_eq!(text(&mut reader, "p"), "kept");
     assert!(reader.close().status.success());

@@ -9,9 +9,8 @@ use rustix::pipe::fcntl_getpipe_size;
 use serde_json::{Value, json};
 use twig_testkit::{MODERN, TestEnv, figure};
 
-use super::support::wait_until;
 use super::{PROJECT, done, names, prompt, servers, with_project};
-use crate::memory_kib;
+use crate::{memory_kib, wait_until};
 
 const PROMPTS: &str = "notifications/prompts/list_changed";
 const UPDATED: &str = "notifications/resources/updated";

@@ -7,7 +7,6 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 use twig_testkit::{TestClient, TestEnv};
@@ -68,15 +67,6 @@ pub(super) fn check_file(env: &TestEnv) {
     assert_eq!(ask(uncounted), "Integer(0)");
     let changes = ask("SELECT count(*) FROM change WHERE kind <> 'project'");
     assert_eq!(changes, ask("SELECT count(*) FROM version"));
-}
-
-/// Waits until something holds.
-pub(super) fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < deadline, "it never happens: {what}");
-        std::thread::yield_now();
-    }
 }
 
 /// What a server takes: KiB of memory, files, threads.

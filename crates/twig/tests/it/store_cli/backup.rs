@@ -1,5 +1,6 @@
 //! `twig workspace backup`, and the way back.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -134,4 +135,76 @@ fn only_a_backup_becomes_a_workspace() {
     assert!(said.contains("damaged"), "{said}");
     let listed = json(&env, &["workspace", "list", "--json"]);
     assert_eq!(listed.as_array().unwrap().len(), 1);
+}
+
+/// The file of a workspace that no program has open is a backup, too.
+#[test]
+fn a_copied_file_becomes_a_workspace_and_nothing_else_is_left() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "one"]);
+    let folder = env.home().join(".local/share/twig/workspaces");
+    fs::copy(folder.join("default.db"), env.work().join("copy.db")).unwrap();
+    let names = |folder: &std::path::Path| {
+        let files = fs::read_dir(folder).unwrap().flatten();
+        let names = files.map(|file| file.file_name().into_string().unwrap());
+        names.collect::<BTreeSet<_>>()
+    };
+    let mut expected = names(&folder);
+    done(&env, &["workspace", "restore", "copy.db", "again"]);
+    expected.extend(["again.db".to_owned(), "again.lock".to_owned()]);
+    assert_eq!(names(&folder), expected);
+    assert_eq!(names(&env.work()), BTreeSet::from(["copy.db".to_owned()]));
+    let show = ["prompt", "show", "water", "-w", "again"];
+    assert_eq!(done(&env, &show), "one");
+    // Nor by a backup.
+    done(&env, &["workspace", "backup", "copy.db", "--force"]);
+    assert_eq!(names(&env.work()), BTreeSet::from(["copy.db".to_owned()]));
+}
+
+/// The hint can be pasted into a shell, whatever the file is called.
+#[test]
+fn the_command_that_brings_a_backup_back_works_as_shown() {
+    let env = garden();
+    for (at, file) in [
+        "plain.db",
+        "two words.db",
+        "it's $HOME.db",
+        "a;b&c|d.db",
+        "-dash.db",
+        "~tilde.db",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let path = env.home().join(file);
+        let outcome = env.run(["workspace", "backup", path.to_str().unwrap()]);
+        assert_eq!(outcome.code, 0, "{outcome}");
+        // As it was said, not as tests show it.
+        let said = env.command(["workspace", "backup", "--force"]);
+        let said = { said }.arg(&path).output().expect("it starts").stderr;
+        let said = String::from_utf8(said).expect("UTF-8");
+        let (_, hint) = said.split_once("hint: `twig ").expect("a hint");
+        let (command, _) = hint.split_once(" NAME`").expect("a command");
+        let plain = env.command([""; 0]);
+        let mut shell = std::process::Command::new("sh");
+        shell.env_clear().current_dir(env.work());
+        for (name, value) in plain.get_envs() {
+            shell.envs(value.map(|value| (name, value)));
+        }
+        let script = format!("{} {command} back-{at}", crate::TWIG);
+        let outcome = env.outcome(shell.args(["-c", &script]));
+        assert_eq!(outcome.code, 0, "{script}: {outcome}");
+    }
+}
+
+#[test]
+fn a_folder_is_no_file_for_a_backup() {
+    let env = garden();
+    let said = refused(&env, &["workspace", "backup", "."]);
+    insta::assert_snapshot!(said, @"
+    error: [work] is a folder, not a file to write
+    hint: name a file in it, such as `twig workspace backup ./default.db`
+    ");
+    let said = refused(&env, &["workspace", "backup", ".", "--force"]);
+    assert!(said.contains("is a folder"), "{said}");
 }

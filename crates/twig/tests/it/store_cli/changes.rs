@@ -50,7 +50,7 @@ fn diff_shows_the_last_change_or_two_versions() {
     ");
     insta::assert_snapshot!(env.run(["prompt", "diff", "water", "2", "2"]), @r"
     --- stderr
-    versions 2 and 2 of prompt 'water' are the same
+    versions 2 and 2 of prompt `water` are the same
     --- exit 0
     ");
     let diff = json(&env, &["prompt", "diff", "water", "1", "--json"]);
@@ -95,7 +95,7 @@ fn edit_opens_the_users_editor_and_writes_what_it_saved() {
     ");
     insta::assert_snapshot!(edited(&env, &edit, ": > \"$2\""), @r"
     --- stderr
-    error: nothing was changed: the text of prompt 'water' is empty
+    error: nothing was changed: the text of prompt `water` is empty
     hint: `twig prompt delete water` deletes it
     --- exit 1
     ");
@@ -104,6 +104,7 @@ fn edit_opens_the_users_editor_and_writes_what_it_saved() {
         failed.contains("failed: it ended with exit code 3"),
         "{failed}"
     );
+    assert!(!failed.contains("your text is in"), "{failed}");
     let mut command = env.command(edit);
     command.env_remove("VISUAL").env_remove("EDITOR");
     insta::assert_snapshot!(env.outcome(&mut command), @r"
@@ -207,4 +208,69 @@ fn a_served_prompt_is_announced_under_its_new_name() {
         .map(|it| it["name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["sprinkle"]);
+}
+
+#[test]
+fn a_rename_to_the_same_name_changes_nothing() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "x"]);
+    insta::assert_snapshot!(env.run(["prompt", "rename", "water", "water"]), @"
+    --- stderr
+    nothing changed: prompt `water` in project `garden` has that name already
+    --- exit 0
+    ");
+    let renamed = json(&env, &["prompt", "rename", "water", "water", "--json"]);
+    assert_eq!(renamed["changed"], false);
+}
+
+#[test]
+fn what_cannot_be_written_says_what_helps_here() {
+    let env = garden();
+    // A folder in place of the lock keeps even the superuser from writing.
+    let lock = env.home().join(".local/share/twig/workspaces/default.lock");
+    let _ = fs::remove_file(&lock);
+    fs::create_dir(&lock).expect("writable");
+    insta::assert_snapshot!(env.run(["prompt", "add", "x", "-c", "x"]), @"
+    --- stderr
+    error: The file of workspace 'default' cannot be written: is a directory; make it and its folder writable
+    hint: the file is [home]/.local/share/twig/workspaces/default.db
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["serve", "-p", "garden"]), @"
+    --- stderr
+    error: The file of workspace 'default' cannot be written: is a directory; make it and its folder writable
+    hint: the file is [home]/.local/share/twig/workspaces/default.db
+    hint: `--read-only` serves the project without the tools that write
+    --- exit 1
+    ");
+}
+
+/// An editor may crash after a save.
+#[test]
+fn a_text_that_was_saved_survives_the_failure_of_the_editor() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "one"]);
+    let edit = ["prompt", "edit", "water"];
+    for (script, failure) in [
+        ("echo mine > \"$2\"; exit 3", "it ended with exit code 3"),
+        (
+            "echo mine > \"$2\"; kill -9 $$",
+            "it ended with exit code 137",
+        ),
+    ] {
+        let outcome = edited(&env, &edit, script);
+        assert_eq!(outcome.code, 1);
+        let said = &outcome.stderr;
+        assert!(said.contains(&format!("failed: {failure}\n")), "{said}");
+        let (_, kept) = said.split_once("hint: your text is in ").unwrap();
+        let (_, name) = kept.lines().next().unwrap().rsplit_once('/').unwrap();
+        let kept = env.root().join(name);
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "mine\n");
+        fs::remove_file(kept).unwrap();
+    }
+    // A file that the editor removed is no text.
+    let gone = edited(&env, &edit, "rm \"$2\"").stderr;
+    assert!(gone.contains(" is gone\n"), "{gone}");
+    assert!(!gone.contains("your text is in"), "{gone}");
+    assert_eq!(done(&env, &["prompt", "show", "water"]), "one");
 }

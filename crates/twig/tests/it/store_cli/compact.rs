@@ -41,7 +41,7 @@ fn with_versions(count: usize) -> TestEnv {
 fn old_versions_are_dropped_when_somebody_says_so() {
     let env = with_versions(5);
     insta::assert_snapshot!(refused(&env, &["workspace", "compact", "--keep", "2"]), @"
-    error: nothing was dropped from workspace 'default': this is not a terminal, so you cannot be asked to confirm it (3 versions (1539 bytes) would be lost for good)
+    error: nothing was dropped from workspace `default`: this is not a terminal, so you cannot be asked to confirm it (3 versions (1539 bytes) would be lost for good)
     hint: use --yes to drop them without being asked
     ");
     assert_eq!(
@@ -52,7 +52,7 @@ fn old_versions_are_dropped_when_somebody_says_so() {
     assert_eq!(said.code, 0, "{said}");
     assert!(
         said.stderr
-            .starts_with("dropped 3 versions (1539 bytes) from workspace 'default'\nthe files of workspace `default` take "),
+            .starts_with("dropped 3 versions (1539 bytes) from workspace `default`\nthe files of workspace `default` take "),
         "{said}"
     );
     let history = json(&env, &["prompt", "history", "water", "--json"]);

@@ -228,7 +228,7 @@ fn an_earlier_export_is_brought_up_to_date() {
     done(&env, &["project", "rename", "garden", "park"]);
     insta::assert_snapshot!(env.run(["project", "export", "park", "out"]), @"
     --- stderr
-    error: [work]/out: the folder holds project 'garden'
+    error: [work]/out: the folder holds project `garden`
     hint: use --force to put this project there instead, or name another folder
     --- exit 1
     ");

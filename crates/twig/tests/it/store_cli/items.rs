@@ -366,7 +366,7 @@ fn bytes_stay_as_they_are() {
     }
     insta::assert_snapshot!(env.run(["resource", "update", "typed", "-c", "no base64"]), @"
     --- stderr
-    error: Content of type 'image/png' is binary and has to be valid base64: Invalid symbol 32, offset 2.
+    error: Content of type 'image/png' is binary and has to be valid base64: ` ` at byte 3 is no character of base64
     hint: read the bytes themselves with `-c @FILE` or `-c -`
     --- exit 1
     ");

@@ -115,7 +115,7 @@ fn a_project_has_one_name_at_a_time() {
     ");
     insta::assert_snapshot!(env.run(["project", "rename", "park", "park"]), @"
     --- stderr
-    project `park` has that name already
+    nothing changed: project `park` has that name already
     --- exit 0
     ");
     done(&env, &["project", "create", "garden"]);
@@ -133,7 +133,8 @@ fn a_project_has_one_name_at_a_time() {
         "prompts": 0,
         "resources": 0,
         "history_bytes": 0,
-        "created": "[time]"
+        "created": "[time]",
+        "last_modified": "[time]"
       },
       {
         "workspace": "default",
@@ -141,7 +142,8 @@ fn a_project_has_one_name_at_a_time() {
         "prompts": 0,
         "resources": 0,
         "history_bytes": 0,
-        "created": "[time]"
+        "created": "[time]",
+        "last_modified": "[time]"
       }
     ]
     "#);
@@ -152,7 +154,7 @@ fn the_only_project_is_meant_where_none_is_named() {
     let env = garden();
     insta::assert_snapshot!(env.run(["prompt", "list"]), @"
     --- stderr
-    no prompts in project 'garden'
+    no prompts in project `garden`
     hint: add one with `twig prompt add NAME -c TEXT`
     --- exit 0
     ");
@@ -160,7 +162,7 @@ fn the_only_project_is_meant_where_none_is_named() {
     done(&env, &["project", "create", "park"]);
     insta::assert_snapshot!(env.run(["prompt", "list"]), @"
     --- stderr
-    error: workspace 'default' has several projects: garden, park
+    error: workspace `default` has several projects: garden, park
     hint: say which one with `-p NAME`
     --- exit 2
     ");
@@ -184,7 +186,7 @@ fn the_only_project_is_meant_where_none_is_named() {
     done(&env, &["project", "delete", "park", "-f"]);
     insta::assert_snapshot!(env.run(["prompt", "list"]), @"
     --- stderr
-    error: workspace 'default' has no projects
+    error: workspace `default` has no projects
     hint: make one with `twig project create NAME`
     --- exit 1
     ");
@@ -234,25 +236,25 @@ fn nothing_is_deleted_where_nobody_can_be_asked() {
     );
     insta::assert_snapshot!(env.run(["project", "delete", "garden"]), @"
     --- stderr
-    error: project 'garden' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 prompt, 1 resource and all their versions would be lost for good)
+    error: project `garden` was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 prompt, 1 resource and all their versions would be lost for good)
     hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["workspace", "delete", "default"]), @"
     --- stderr
-    error: workspace 'default' was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
+    error: workspace `default` was not deleted: this is not a terminal, so you cannot be asked to confirm it (1 project, 1 prompt, 1 resource and all their versions would be lost for good)
     hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["prompt", "delete", "water"]), @"
     --- stderr
-    error: prompt 'water' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig prompt restore`)
+    error: prompt `water` was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig prompt restore`)
     hint: use --yes to delete it without being asked
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["resource", "delete", "map"]), @"
     --- stderr
-    error: resource 'map' was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig resource restore`)
+    error: resource `map` was not deleted: this is not a terminal, so you cannot be asked to confirm it (its one version can be brought back with `twig resource restore`)
     hint: use --yes to delete it without being asked
     --- exit 1
     ");
@@ -361,4 +363,59 @@ fn without_a_home_there_is_no_place() {
     hint: set HOME or XDG_DATA_HOME to an absolute path
     ");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_project_is_shown_with_its_place_and_its_times() {
+    let env = garden();
+    done(&env, &["prompt", "add", "water", "-c", "one"]);
+    let resource = ["resource", "add", "map", "--uri", "x://map", "-c", "# Beds"];
+    done(&env, &resource);
+    let shown = done(&env, &["project", "show", "garden"]);
+    insta::assert_snapshot!(timeless(&shown), @r"
+    garden
+      has        1 prompt, 1 resource
+      history    1050 of 268435456 bytes
+      created    [time]
+      changed    [time]
+      workspace  default
+      file       ~/.local/share/twig/workspaces/default.db
+    ");
+    let before = json(&env, &["project", "show", "garden", "--json"]);
+    let path = before["path"].as_str().unwrap();
+    assert!(path.ends_with("/twig/workspaces/default.db"), "{path}");
+    set_last_change(&env, "2001-02-03T04:05:06Z");
+    let after = json(&env, &["project", "show", "garden", "--json"]);
+    assert_eq!(after["last_modified"], "2001-02-03T04:05:06Z");
+    assert_eq!(after["created"], before["created"]);
+    let listed = json(&env, &["project", "list", "--json"]);
+    assert_eq!(listed[0]["last_modified"], "2001-02-03T04:05:06Z");
+
+    insta::assert_snapshot!(env.run(["project", "show", "gardn"]), @"
+    --- stderr
+    error: Project 'gardn' does not exist in workspace 'default'
+    hint: did you mean `garden`?
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.run(["project", "show", "garden", "-w", "nope"]), @"
+    --- stderr
+    error: Workspace 'nope' does not exist
+    hint: make it with `twig workspace create nope`
+    --- exit 1
+    ");
+    let completed = env.run(["complete", "--", "twig", "project", "show", "g"]);
+    assert!(completed.stdout.starts_with("garden"), "{completed}");
+    // Looking makes nothing.
+    let env = TestEnv::new(TWIG);
+    refused(&env, &["project", "show", "garden"]);
+    assert!(!env.home().join(".local/share/twig/workspaces").exists());
+}
+
+/// Changes when the last change of every project was made.
+fn set_last_change(env: &TestEnv, time: &str) {
+    let path = env.home().join(".local/share/twig/workspaces/default.db");
+    let file = rusqlite::Connection::open(path).expect("a store");
+    let sql = "UPDATE change SET at = unixepoch(?1) * 1000 \
+        WHERE rev = (SELECT max(rev) FROM change AS other WHERE other.project = change.project)";
+    assert_eq!(file.execute(sql, [time]).expect("a change"), 1);
 }

@@ -56,13 +56,12 @@ fn what_comes_from_a_project_says_so_and_its_version() {
         row
     };
     let message = json!([{"role": "user", "path": null, "text": "Feed them all"}]);
+    let mut found = with("snippet", "Meals".into());
+    found["matched"] = "all".into();
     for (args, expected) in [
         (&["show", "feed"][..], with("messages", message)),
         (&["list"], json!([row])),
-        (
-            &["search", "meals"],
-            json!([with("snippet", "Meals".into())]),
-        ),
+        (&["search", "meals"], json!([found])),
     ] {
         let args = [args, &["--json"], &PLACE].concat();
         assert_eq!(read(&env, &args), expected, "{args:?}");
@@ -128,13 +127,13 @@ fn what_is_not_there_is_told_as_clients_hear_it() {
     insta::assert_snapshot!(run(&["show", "nope"]), @"
     --- stderr
     error: Prompt 'nope' not found in project 'big-zoo'
-    hint: run `twig list -w team -p big-zoo` to see every prompt
+    hint: no library has it either; run `twig list -w team -p big-zoo` to see every prompt
     --- exit 1
     ");
     insta::assert_snapshot!(run(&["render", "fed"]), @"
     --- stderr
     error: Prompt 'fed' not found in project 'big-zoo'
-    hint: did you mean `feed`?
+    hint: no library has it either; did you mean `feed`?
     --- exit 1
     ");
     insta::assert_snapshot!(run(&["show", "no:pe"]), @"
@@ -146,7 +145,7 @@ fn what_is_not_there_is_told_as_clients_hear_it() {
     insta::assert_snapshot!(env.run(["show", "nope", "-p", "garden"]), @"
     --- stderr
     error: Prompt 'nope' not found in project 'garden'
-    hint: run `twig list -p garden` to see every prompt
+    hint: no library has it either; run `twig list -p garden` to see every prompt
     --- exit 1
     ");
     insta::assert_snapshot!(env.run(["show", "nope"]), @"
@@ -162,7 +161,7 @@ fn an_empty_project_says_how_to_fill_it() {
     let env = garden();
     insta::assert_snapshot!(env.run(["list", "-p", "garden"]), @"
     --- stderr
-    no prompts in project 'garden' and none in libraries
+    no prompts in project `garden` and none in libraries
     hint: add one with `twig prompt add NAME -p garden -c TEXT`
     --- exit 0
     ");
@@ -183,7 +182,7 @@ fn doctor_tells_a_project_from_libraries() {
         .find(|part| part.starts_with("project\n"));
     assert_eq!(
         part,
-        Some("project\n  big-zoo  1 prompt  2 resources  in workspace 'team'"),
+        Some("project\n  big-zoo  1 prompt  2 resources  in workspace `team`"),
         "{told}"
     );
     let report = read(&env, &[&["doctor", "--json"], &PLACE[..]].concat());

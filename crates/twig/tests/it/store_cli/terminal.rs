@@ -11,14 +11,14 @@ fn what_is_destroyed_is_asked_about_first() {
     done(&env, &["prompt", "add", "water", "-c", "x"]);
     let output = answered(&env, &["project", "delete", "garden"], "n\n");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    delete project 'garden'? 1 prompt, 0 resources and all their versions would be lost for good [y/N]
+    delete project `garden`? 1 prompt, 0 resources and all their versions would be lost for good [y/N]
     nothing was deleted
     ");
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(json(&env, &["project", "list", "--json"])[0]["prompts"], 1);
     let output = answered(&env, &["prompt", "delete", "water"], "y\n");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    delete prompt 'water'? its one version can be brought back with `twig prompt restore` [y/N]
+    delete prompt `water`? its one version can be brought back with `twig prompt restore` [y/N]
     deleted prompt `water` from project `garden`
     hint: `twig prompt restore water` brings it back
     ");
@@ -27,7 +27,7 @@ fn what_is_destroyed_is_asked_about_first() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let output = answered(&env, &["workspace", "delete", "default"], "y\n");
     insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @"
-    delete workspace 'default'? it has no projects [y/N]
+    delete workspace `default`? it has no projects [y/N]
     deleted workspace `default`
     ");
     assert_eq!(
@@ -60,7 +60,7 @@ fn bytes_are_not_thrown_at_a_terminal() {
         .output();
     let shown = shown.expect("the binary ends");
     insta::assert_snapshot!(String::from_utf8_lossy(&shown.stderr), @"
-    error: Resource 'logo' is not text: 2 bytes of image/png
+    error: resource `logo` is not text: 2 bytes of image/png
     hint: write it to a file with `> FILE`, or use --json
     ");
     assert_eq!(shown.status.code(), Some(1));

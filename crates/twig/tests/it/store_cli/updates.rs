@@ -52,7 +52,7 @@ fn what_changed_in_the_folder_becomes_versions() {
     changed  prompt water  prompts/water.md
     kept     prompt weed   prompts/weed.md   newer in the project
     --- stderr
-    Would update project 'garden' in workspace 'default': 1 new, 2 changed, 1 kept, 1 unchanged
+    would update project `garden` in workspace `default`: 1 new, 2 changed, 1 kept, 1 unchanged
     hint: `twig project export garden [work]/out` writes what only the project has to the folder
     --- exit 0
     ");
@@ -63,7 +63,7 @@ fn what_changed_in_the_folder_becomes_versions() {
     changed  prompt water  prompts/water.md
     kept     prompt weed   prompts/weed.md   newer in the project
     --- stderr
-    Updated project 'garden' in workspace 'default': 1 new, 2 changed, 1 kept, 1 unchanged
+    updated project `garden` in workspace `default`: 1 new, 2 changed, 1 kept, 1 unchanged
     hint: `twig project export garden [work]/out` writes what only the project has to the folder
     --- exit 0
     ");
@@ -104,7 +104,7 @@ fn a_conflict_changes_nothing_until_a_side_is_chosen() {
     conflict  prompt feed   prompts/feed.md   changed in the folder, deleted in the project
     conflict  prompt water  prompts/water.md  changed in the folder and in the project
     --- stderr
-    error: nothing was changed: 2 conflicts between [work]/out and project 'garden'
+    error: nothing was changed: 2 conflicts between [work]/out and project `garden`
     hint: `--prefer folder` takes the folder's side of each conflict, `--prefer project` the project's
     --- exit 1
     ");
@@ -153,4 +153,41 @@ fn an_update_of_a_project_that_is_not_there_creates_it() {
     hint: bring the folder's changes into it with `--update`, or give the folder's another name with `--name NAME`
     --- exit 1
     ");
+}
+
+#[test]
+fn a_file_without_an_entry_is_named() {
+    let env = exported();
+    fs::write(env.work().join("out/prompts/mulch.md"), "Mulch").unwrap();
+    fs::write(env.work().join("out/prompts/.hidden"), "x").unwrap();
+    insta::assert_snapshot!(env.run(["project", "import", "out", "--update"]), @"
+    ignored  -  prompts/mulch.md  is not listed in project.json, and was not imported
+    --- stderr
+    updated project `garden` in workspace `default`: 0 new, 0 changed, 0 kept, 4 unchanged
+    hint: `twig prompt add NAME -p garden -c @[work]/out/prompts/mulch.md` adds prompts/mulch.md to the project
+    --- exit 0
+    ");
+    let update = json(&env, &["project", "import", "out", "--update", "--json"]);
+    assert_eq!(
+        update["without_entry"],
+        serde_json::json!(["prompts/mulch.md"])
+    );
+    // A resource needs its address, too.
+    fs::write(env.work().join("out/resources/soil.md"), "Soil").unwrap();
+    fs::remove_file(env.work().join("out/prompts/mulch.md")).unwrap();
+    let update = env.run(["project", "import", "out", "--update"]);
+    assert!(
+        update
+            .stderr
+            .contains("`twig resource add NAME -p garden --uri URI -c @"),
+        "{update}"
+    );
+    fs::write(env.work().join("out/prompts/mulch.md"), "Mulch").unwrap();
+    // The hint works.
+    let file = format!("@{}", env.work().join("out/prompts/mulch.md").display());
+    done(
+        &env,
+        &["prompt", "add", "mulch", "-p", "garden", "-c", &file],
+    );
+    assert_eq!(done(&env, &["prompt", "show", "mulch"]), "Mulch");
 }

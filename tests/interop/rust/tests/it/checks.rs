@@ -81,7 +81,10 @@ pub(crate) async fn reaches_prompts_through_tools(visit: Visit) {
     let (client, server) = visit.come(Person::with(Forms::None)).await;
     let tools = client.list_all_tools().await.expect("tools");
     let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
-    assert_eq!(names, ["list_prompts", "expand_prompt", "search"]);
+    assert_eq!(
+        names,
+        ["list_prompts", "expand_prompt", "use_prompt", "search"]
+    );
     let call = async |name: &'static str, arguments: Value| {
         let mut params = CallToolRequestParams::new(name);
         params.arguments = arguments.as_object().cloned();
@@ -91,9 +94,13 @@ pub(crate) async fn reaches_prompts_through_tools(visit: Visit) {
     let commands = commands.structured_content.expect("what is listed");
     assert_eq!(commands["prompts"].as_array().map(Vec::len), Some(5));
     let greet = json!({"command": ":greetings:greet", "input": "language=french Ada Lovelace"});
-    let got = call("expand_prompt", greet).await;
+    let got = call("expand_prompt", greet.clone()).await;
     let expected = json!({"prompt": "Greet Ada Lovelace in french.\n"});
     assert_eq!(got.structured_content, Some(expected));
+    let plain = call("use_prompt", greet).await;
+    assert_eq!(plain.structured_content, None);
+    let text = plain.content[0].as_text().map(|text| &*text.text);
+    assert_eq!(text, Some("Greet Ada Lovelace in french.\n"));
     // A loop is rendered elsewhere.
     let got = call("expand_prompt", json!({"command": "count", "input": ""})).await;
     let counted = got.structured_content.expect("a prompt");
@@ -144,18 +151,14 @@ pub(crate) async fn names_what_is_missing(visit: Visit) {
     visit.leave(client, server).await;
 }
 
-/// In the modern era a client that can show a form is asked to. A legacy client would have to be
-/// sent a request, which the server does not do: it is told what is missing.
+/// A client that can show a form is asked to: in the modern era with the result, in the legacy era
+/// with a request.
 pub(crate) async fn asks_for_what_is_missing(visit: Visit) {
     let (client, server) = visit.come(Person::with(Forms::Filled)).await;
     let got = get(&client, "greet", json!({"language": "french"})).await;
-    if visit.era == Era::Legacy {
-        let told = refusal(got);
-        assert_eq!(
-            (told.code, &*told.message),
-            (ErrorCode::INVALID_PARAMS, MISSING)
-        );
-    } else {
+    let got = got.expect("a prompt");
+    assert_eq!(texts(&got), [(Role::User, "Greet Ada in french.\n")]);
+    if visit.era == Era::Modern {
         let once = GetPromptRequestParams::new("greetings:greet");
         let asked = client.get_prompt_once(once).await.expect("an answer");
         let GetPromptResponse::InputRequired(asked) = asked else {
@@ -164,9 +167,14 @@ pub(crate) async fn asks_for_what_is_missing(visit: Visit) {
         let requests = asked.input_requests.expect("a request");
         let requests: Vec<_> = requests.values().collect();
         assert!(matches!(requests[..], [InputRequest::Elicitation(_)]));
-        let got = got.expect("a prompt");
-        assert_eq!(texts(&got), [(Role::User, "Greet Ada in french.\n")]);
     }
+    let mut params = CallToolRequestParams::new("use_prompt");
+    params.arguments = json!({"command": "greet", "input": "language=estonian"})
+        .as_object()
+        .cloned();
+    let used = client.call_tool(params).await.expect("a result");
+    let text = used.content[0].as_text().map(|text| &*text.text);
+    assert_eq!(text, Some("Greet Ada in estonian.\n"));
     visit.leave(client, server).await;
 }
 

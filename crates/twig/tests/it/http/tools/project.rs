@@ -39,10 +39,10 @@ fn tools_that_write_come_and_go_with_the_project() {
     let mut streams = agents.each_mut().map(|agent| listen(&served, agent, &[]));
     let mut pipes = piped(&served);
     for (command, count) in [
-        (&["project", "delete", PROJECT, "--force"][..], 3),
-        (&["project", "create", PROJECT], 14),
-        (&["project", "rename", PROJECT, "other"], 3),
-        (&["project", "rename", "other", PROJECT], 14),
+        (&["project", "delete", PROJECT, "--force"][..], 4),
+        (&["project", "create", PROJECT], 15),
+        (&["project", "rename", PROJECT, "other"], 4),
+        (&["project", "rename", "other", PROJECT], 15),
     ] {
         let outcome = served.env.run(command.iter().copied());
         assert_eq!(outcome.code, 0, "{outcome}");

@@ -1,0 +1,1 @@
+"""Writes values into the fields of a form."""
