@@ -28,12 +28,8 @@ const TIME: Duration = Duration::from_secs(10);
 /// How many arguments the hint repeats.
 const SHOWN_ARGUMENTS: usize = 4;
 
-/// The templates that fail, except for what was found before.
-pub(super) fn failures(
-    opened: &OpenedCatalog,
-    catalog: &Latest<'_>,
-    known: &[Problem],
-) -> Vec<Problem> {
+/// The templates that fail.
+pub(super) fn failures(opened: &OpenedCatalog, catalog: &Latest<'_>) -> Vec<Problem> {
     let end = Instant::now() + TIME;
     let jobs = Jobs::new(JobSettings::default());
     let mut problems = Vec::new();
@@ -49,8 +45,7 @@ pub(super) fn failures(
             }
             let found = PromptRef { library, prompt };
             let failure = failure(opened, catalog, &jobs, found);
-            let problem = failure.map(|failure| problem(catalog, found, failure));
-            problems.extend(problem.filter(|problem| !is_known(problem, known)));
+            problems.extend(failure.map(|failure| problem(catalog, found, failure)));
         }
     }
     if untried > 0 {
@@ -68,6 +63,12 @@ pub(super) fn failures(
         ));
     }
     problems
+}
+
+/// Adds the failures whose reason is not among the problems already.
+pub(super) fn add_unknown(problems: &mut Vec<Problem>, mut failures: Vec<Problem>) {
+    failures.retain(|failure| !is_known(failure, problems));
+    problems.append(&mut failures);
 }
 
 /// Why a prompt fails with every stand-in that its arguments take: the first reason, and its value.
