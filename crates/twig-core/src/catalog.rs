@@ -148,6 +148,16 @@ impl Catalog {
         &self.libraries[..self.offered]
     }
 
+    /// Every library that this was built from, most important first, whether it is offered or not.
+    pub fn sources(&self) -> impl Iterator<Item = &Arc<Library>> {
+        self.libraries.iter().chain(&self.shadowed)
+    }
+
+    /// What the user says about lists.
+    pub fn listing(&self) -> &ListingSettings {
+        &self.listing
+    }
+
     /// The prompts of a library that are offered, and those of them that cannot be served.
     pub fn prompts_of<'l>(&self, library: &'l Library) -> impl Iterator<Item = &'l Arc<Prompt>> {
         let is_whole = self.is_whole(library);

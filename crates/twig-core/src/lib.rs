@@ -5,6 +5,8 @@
 //! the caller runs templates that could misbehave ([`template::ComputedJob`]) and programs
 //! ([`FunctionCall`]).
 
+// Who uses a server: keys, roles, and what they allow where.
+pub mod access;
 // Arguments of prompts, and the patterns that their values have to match.
 pub mod argument;
 // The rules that an author gives an argument, and whether a value keeps them.

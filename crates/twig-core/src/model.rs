@@ -151,6 +151,8 @@ pub struct Library {
     pub loaded_by: Vec<&'static str>,
     /// What becomes of the commands and files that its own client would put in.
     pub shell_lines: ShellLines,
+    /// The workspace whose people alone may read it on a server with keys; everyone if `None`.
+    pub workspace: Option<Box<str>>,
     /// Its documents, sorted by URI.
     pub documents: Vec<Document>,
     /// The folder that holds them, if a project names one outside its own folder.
@@ -218,6 +220,14 @@ impl Library {
             | LibraryOrigin::Offered { workspace, project } => Some((workspace, project)),
             LibraryOrigin::Folder | LibraryOrigin::ProjectFolder => None,
         }
+    }
+
+    /// The same library without the prompts that programs make.
+    #[must_use]
+    pub fn without_functions(&self) -> Self {
+        let mut library = self.clone();
+        library.prompts.retain(|prompt| prompt.function().is_none());
+        library
     }
 
     /// True if a program makes any of its prompts.

@@ -25,7 +25,7 @@ pub use self::merge::{MergeConflict, MergeStep, folder_patch, merge};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
 pub use self::version::{
     ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
-    VERSION_BYTES, Version, VersionQuery, hex,
+    VERSION_BYTES, Version, VersionQuery, hex, read_hex,
 };
 pub use self::write::{Change, ItemDraft, ItemWrite, Patch, Write, Written};
 

@@ -136,6 +136,7 @@ fn catalog() -> Arc<Catalog> {
         listing: twig_core::ListingRules::default(),
         loaded_by: Vec::new(),
         shell_lines: twig_core::model::ShellLines::default(),
+        workspace: None,
     })]))
 }
 

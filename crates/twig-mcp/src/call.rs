@@ -76,6 +76,40 @@ pub(crate) struct InitializedClient {
     pub(crate) has_roots: bool,
 }
 
+/// The longest state of a client, in bytes.
+pub const CLIENT_STATE: usize = 1 + CLIENT_NAME;
+
+/// How much of a client's name is kept in its state, in bytes.
+const CLIENT_NAME: usize = 64;
+
+impl InitializedClient {
+    /// What has to survive a restart: the kinds of content, whether it shows forms, and its name.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let name = self.name.as_deref().unwrap_or_default();
+        let mut length = name.len().min(CLIENT_NAME);
+        while !name.is_char_boundary(length) {
+            length -= 1;
+        }
+        let name = &name[..length];
+        let flags = self.kinds.to_bits() | (u8::from(self.shows_forms) << 2);
+        let mut bytes = vec![flags | (u8::from(self.name.is_some()) << 3)];
+        bytes.extend_from_slice(name.as_bytes());
+        bytes
+    }
+
+    /// A client in that state. It is not asked for roots again.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        let (flags, name) = bytes.split_first().unwrap_or((&0, &[]));
+        let name = std::str::from_utf8(name).ok();
+        Self {
+            name: name.filter(|_| flags & 8 != 0).map(Into::into),
+            kinds: ContentKinds::from_bits(*flags),
+            shows_forms: flags & 4 != 0,
+            has_roots: false,
+        }
+    }
+}
+
 impl Default for InitializedClient {
     /// A client that has not initialized: it gets what the newest version has.
     fn default() -> Self {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use serde_json::value::RawValue;
-use twig_core::{Catalog, RenderError, World};
+use twig_core::{Catalog, RenderError, Revisions, World};
 
 use crate::call::{CallOutcome, InitializedClient, LegacyForm, Question};
 use crate::dispatch;
@@ -69,6 +69,34 @@ impl Connection {
             in_flight: InFlight::default(),
             roots: RootsRequest::default(),
             buffer: Vec::new(),
+        }
+    }
+
+    /// A connection to a legacy client that initialized another one, as [`Self::client_state`] says.
+    ///
+    /// What was announced to it is not known, so every list is announced once.
+    pub fn resumed(server: Arc<Server>, state: &[u8]) -> Self {
+        let mut connection = Self::new(server);
+        connection.spoken.legacy = true;
+        connection.initialized = InitializedClient::from_bytes(state);
+        connection.subscriptions.initialized(Revisions {
+            prompts: u64::MAX,
+            documents: u64::MAX,
+            contents: u64::MAX,
+            tools: u64::MAX,
+        });
+        connection
+    }
+
+    /// What a legacy client agreed on, in at most [`CLIENT_STATE`] bytes.
+    pub fn client_state(&self) -> Vec<u8> {
+        self.initialized.to_bytes()
+    }
+
+    /// Answers as another server from now on.
+    pub fn serve_as(&mut self, server: &Arc<Server>) {
+        if !Arc::ptr_eq(&self.server, server) {
+            self.server = Arc::clone(server);
         }
     }
 

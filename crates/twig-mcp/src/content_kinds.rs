@@ -31,6 +31,19 @@ impl ContentKinds {
         }
     }
 
+    /// All of it in one number.
+    pub(crate) fn to_bits(self) -> u8 {
+        u8::from(self.audio) | (u8::from(self.links) << 1)
+    }
+
+    /// Those in such a number.
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        Self {
+            audio: bits & 1 != 0,
+            links: bits & 2 != 0,
+        }
+    }
+
     /// The same without links, for text that a model reads.
     pub(crate) fn without_links(self) -> Self {
         Self {

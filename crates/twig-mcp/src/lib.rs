@@ -76,6 +76,7 @@ mod subscriptions;
 // `tools/list` and `tools/call`, with a table of all tools.
 mod tools;
 
+pub use call::CLIENT_STATE;
 pub use connection::Connection;
 pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind, WorkOutcome};

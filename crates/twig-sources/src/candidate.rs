@@ -30,6 +30,8 @@ pub(crate) struct Candidate {
     pub(crate) listing: Arc<ListingRules>,
     /// The clients that load its files themselves here.
     pub(crate) loaded_by: Vec<&'static str>,
+    /// The workspace whose people alone may read it over HTTP.
+    pub(crate) workspace: Option<Box<str>>,
     /// Folders in it that are libraries themselves.
     pub(crate) inner: Vec<PathBuf>,
     /// Whether its file system does not answer: it stays as it was last read.
@@ -49,6 +51,7 @@ impl Candidate {
             package: None,
             listing: Arc::default(),
             loaded_by: Vec::new(),
+            workspace: None,
             inner: Vec::new(),
             is_away: false,
         }

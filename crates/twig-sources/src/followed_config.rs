@@ -44,6 +44,8 @@ pub struct Remembered {
     pub options: Options,
     /// The repository in which alone it is served.
     pub repository: Option<PathBuf>,
+    /// The workspace whose people alone may read it on a server with keys.
+    pub workspace: Option<Box<str>>,
 }
 
 /// A mistake in the configuration.

@@ -4,6 +4,8 @@
 //! [`twig_core::Catalog`]; a [`CatalogWatch`] follows the disk and publishes the next one. `twig-core`
 //! decides what a manifest means.
 
+// The file with the keys and roles of a server.
+mod access_file;
 // The bodies port, filled from disk.
 mod bodies;
 // A folder that may be a library, before anything in it is read.
@@ -76,9 +78,12 @@ mod trust;
 mod watch;
 // The projects of a workspace that nobody selected, as libraries that follow their store.
 mod workspace_source;
+// What callers with different rights see.
+mod views;
 // The one way to write a file: whole, synced, replaced in one step.
 mod write_file;
 
+pub use access_file::{AccessFileError, FollowedAccess, change_access, read_access};
 pub use client_folder::scope_of;
 pub use detect::{is_well_known, project_kind, well_known_folders};
 pub use export::{
@@ -109,12 +114,13 @@ pub use project_folder::{
 pub use repository_config::{is_of_this_person, repository_config, repository_config_of};
 pub use search::SearchIndex;
 pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
-pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces};
+pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces, now};
 pub use trust::{
     CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,
     asked_grants, covers, examine, expanded, function_sources, program, real_path, survey,
     were_read_from, why_not_own,
 };
+pub use views::{CatalogView, CatalogViews, ViewScope};
 pub use watch::CatalogWatch;
 pub use work_folders::{PROJECT, project_folders, repository_of};
 pub use write_file::{NewFile, create_beneath};

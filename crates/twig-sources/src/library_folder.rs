@@ -195,6 +195,7 @@ impl LibraryFolder {
         }
         let is_relisted = self.whole.listing != *candidate.listing
             || self.whole.loaded_by != candidate.loaded_by
+            || self.whole.workspace != candidate.workspace
             || self.whole.shell_lines != options.shell_lines
             || !is_packaged_by(&self.whole, candidate);
         if is_parsed || has_documents || is_relisted {
@@ -490,6 +491,7 @@ fn with_settings(
     if is_packaged_by(&library, candidate)
         && library.listing == *candidate.listing
         && library.loaded_by == candidate.loaded_by
+        && library.workspace == candidate.workspace
         && library.shell_lines == shell_lines
     {
         return library;
@@ -497,6 +499,7 @@ fn with_settings(
     let library = Library {
         listing: ListingRules::clone(&candidate.listing),
         loaded_by: candidate.loaded_by.clone(),
+        workspace: candidate.workspace.clone(),
         shell_lines,
         ..Library::clone(&library)
     };

@@ -253,6 +253,7 @@ impl LibrarySet {
             let known = |root: &Path| self.kept.get(root).map(LibraryFolder::kind);
             for mut candidate in place.look(settings, known, answers, &mut problems) {
                 candidate.loaded_by = loaders(settings, &candidate.root);
+                candidate.workspace.clone_from(&place.workspace);
                 // A named folder that is also in the data folder is one library.
                 let package = candidate.package.as_ref().map(|it| it.name.clone());
                 match seen.entry(candidate.root.clone()) {

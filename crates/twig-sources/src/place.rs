@@ -44,6 +44,8 @@ pub(crate) struct LibraryPlace {
     /// The name that the user gave it.
     name: Option<LibraryName>,
     options: Options,
+    /// The workspace whose people alone may read its libraries over HTTP.
+    pub(crate) workspace: Option<Box<str>>,
     /// The package, if it is one.
     package: Option<PackagePlace>,
     /// The configuration of a project's own folder, as it was last read.
@@ -109,6 +111,7 @@ impl LibraryPlace {
                 place.kind = remembered.kind;
                 place.name.clone_from(&remembered.name);
                 place.options = remembered.options;
+                place.workspace.clone_from(&remembered.workspace);
                 places.push(place);
             }
         }
@@ -125,6 +128,7 @@ impl LibraryPlace {
             kind: None,
             name: None,
             options: Options::default(),
+            workspace: None,
             package: None,
             repository: RepositoryPlaces::default(),
             listed_in: None,

@@ -64,6 +64,12 @@ impl ProjectSource {
         }
     }
 
+    /// The project as it was last read.
+    pub(crate) fn library(&self) -> Option<Arc<Library>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.library.clone()
+    }
+
     /// The content of a version of the project.
     pub(crate) fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
         self.selected.store.content(digest)

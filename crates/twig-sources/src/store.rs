@@ -33,6 +33,7 @@ use twig_core::store::{
 };
 
 pub use self::apply::OldVersions;
+pub use self::clock::now;
 pub use self::compact::Reclaimed;
 use self::open::open;
 use self::queue::QueueError;

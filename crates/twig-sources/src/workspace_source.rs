@@ -24,6 +24,9 @@ pub(crate) struct WorkspaceSource {
     known: Mutex<KnownWorkspace>,
 }
 
+/// The libraries of projects, sorted by name.
+pub(crate) type ProjectLibraries = [Arc<Library>];
+
 #[derive(Debug, Default)]
 struct KnownWorkspace {
     /// Whether the file was looked for.
@@ -38,6 +41,8 @@ struct KnownWorkspace {
     next_separator: String,
     /// Why the store could not be read.
     problem: Option<StoreError>,
+    /// The projects, as they were last handed out.
+    shared: Arc<ProjectLibraries>,
 }
 
 /// What a look at the workspace changed.
@@ -180,6 +185,27 @@ impl WorkspaceSource {
                 .all(|((_, one), (_, two))| Arc::ptr_eq(one, two) || one == two);
         known.projects = projects;
         Ok(!is_same)
+    }
+
+    /// The projects as they were last handed out.
+    pub(crate) fn listed(&self) -> Arc<ProjectLibraries> {
+        Arc::clone(&self.known().shared)
+    }
+
+    /// The projects as of now; the same allocation as before if nothing changed.
+    ///
+    /// A store that cannot be read keeps what was last read; `refresh` tries again.
+    pub(crate) fn projects(&self) -> Arc<ProjectLibraries> {
+        self.follow(|_| {});
+        let mut known = self.known();
+        let is_same = |one: &ProjectLibraries| {
+            let pairs = one.iter().zip(&known.projects);
+            one.len() == known.projects.len() && pairs.clone().all(|(a, b)| Arc::ptr_eq(a, &b.1))
+        };
+        if !is_same(&known.shared) {
+            known.shared = known.libraries().into();
+        }
+        Arc::clone(&known.shared)
     }
 
     /// The content of a version of one of the projects.

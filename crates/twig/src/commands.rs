@@ -19,10 +19,12 @@ mod edit;
 mod editor;
 mod examples;
 mod export;
+mod grant;
 mod help;
 mod import;
 mod init;
 mod item;
+mod key;
 mod keys;
 mod library;
 mod line_editor;
@@ -66,10 +68,12 @@ use self::connect::ConnectArgs;
 use self::doctor::DoctorArgs;
 use self::edit::EditArgs;
 use self::export::ExportArgs;
+use self::grant::GrantCommand;
 use self::help::HelpArgs;
 use self::import::ImportArgs;
 use self::init::InitArgs;
 use self::item::{PromptCommand, ResourceCommand};
+use self::key::KeyCommand;
 use self::library::{LibraryAddArgs, LibraryCommand, LibraryRemoveArgs};
 use self::list::ListArgs;
 use self::mv::MvArgs;
@@ -263,6 +267,12 @@ pub(crate) enum TwigCommand {
     /// Change the resources of a project, and restore earlier versions
     #[command(subcommand)]
     Resource(ResourceCommand),
+    /// Make and revoke the keys with which people use a server over HTTP
+    #[command(subcommand, alias = "keys")]
+    Key(KeyCommand),
+    /// Give people roles in workspaces and projects
+    #[command(subcommand, alias = "grants")]
+    Grant(GrantCommand),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
     /// Add Twig to the configuration of AI clients
@@ -346,6 +356,8 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Project(what) => project::run(what, ui)?,
         TwigCommand::Prompt(what) => item::run_prompt(what, ui)?,
         TwigCommand::Resource(what) => item::run_resource(what, ui)?,
+        TwigCommand::Key(what) => key::run(what, ui)?,
+        TwigCommand::Grant(what) => grant::run(what, ui)?,
         TwigCommand::RunFunction => function::child::run()?,
         TwigCommand::RenderWorker => worker::child::run()?,
     };

@@ -404,7 +404,7 @@ const MANY: usize = 1_000_000;
 /// A day, which overflows no clock.
 const DAY: usize = 24 * 60 * 60 * 1_000;
 
-const HTTP: [LimitRow<http::HttpLimits>; 11] = [
+const HTTP: [LimitRow<http::HttpLimits>; 14] = [
     ("connections", MANY, |to, n| to.connections = n),
     ("address_connections", MANY, |to, n| {
         to.address_connections = Some(n);
@@ -418,6 +418,9 @@ const HTTP: [LimitRow<http::HttpLimits>; 11] = [
     ("stall_millis", DAY, |to, n| to.stall = millis(n)),
     ("keep_alive_millis", DAY, |to, n| to.keep_alive = millis(n)),
     ("session_millis", DAY, |to, n| to.session = millis(n)),
+    ("person_requests", MANY, |to, n| to.person.requests = n),
+    ("person_burst", MANY, |to, n| to.person.burst = n),
+    ("person_functions", MANY, |to, n| to.person.functions = n),
 ];
 
 const PACKAGES: [LimitRow<FetchLimits>; 4] = [

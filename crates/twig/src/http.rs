@@ -4,9 +4,14 @@
 //! their expiry, and streams. Nothing here runs without `--http`.
 
 mod accept;
+mod allowance;
+mod bearer_token;
 mod bodies;
+mod caller;
 mod disk;
 mod door;
+mod doorkeeper;
+mod ended_sessions;
 mod endpoint;
 mod flags;
 mod headers;
@@ -18,30 +23,41 @@ mod question;
 mod replies;
 mod request_jobs;
 mod routes;
+mod sealed_id;
 mod sessions;
 mod socket;
 mod stream;
+mod views;
 mod wrong_tokens;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use twig_core::Catalog;
+use tokio::task::block_in_place;
+use twig_core::access::AccessRecord;
+use twig_sources::{CatalogViews, FollowedAccess};
 
+use self::bearer_token::BearerToken;
 use self::bodies::RequestBodies;
 use self::disk::HttpBodies;
-use self::door::{BearerToken, Door};
+use self::door::Door;
+use self::doorkeeper::Doorkeeper;
+use self::ended_sessions::EndedSessions;
 pub(crate) use self::flags::HttpArgs;
 pub(crate) use self::limits::HttpLimits;
 use self::replies::Replies;
 use self::routes::Routes;
+use self::sealed_id::SessionSealer;
 use self::sessions::Sessions;
+use self::views::Views;
 use self::wrong_tokens::WrongTokens;
 use crate::command_error::{CommandError, reason};
+use crate::places;
 use crate::service::Service;
 use crate::ui::{Ui, UiOptions};
 
@@ -56,16 +72,41 @@ const THREADS: usize = 1;
 pub(crate) struct HttpFront {
     listener: TcpListener,
     door: Door,
+    token: Option<BearerToken>,
+    access: Option<(FollowedAccess, AccessRecord)>,
+}
+
+/// What callers see besides the libraries, and where the server keeps what it needs again.
+#[derive(Default)]
+pub(crate) struct TeamSettings {
+    /// The projects of all workspaces.
+    pub(crate) views: Option<Arc<CatalogViews>>,
+    /// Whether callers without a key may select a project.
+    pub(crate) serves_store: bool,
+    /// The folder for the server's own files.
+    pub(crate) state: Option<PathBuf>,
 }
 
 /// Starts to listen. Refuses to listen where other machines could connect without a token.
-pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<HttpFront, CommandError> {
+pub(crate) fn open(
+    address: SocketAddr,
+    options: &HttpArgs,
+    access: Option<&Path>,
+) -> Result<HttpFront, CommandError> {
     let token = BearerToken::find(options.token_file.as_deref(), address)?;
-    if token.is_none() && !door::is_this_machine(address) {
+    let access = access.map(|path| {
+        FollowedAccess::new(path).map_err(|error| {
+            let (path, why) = (path.display(), reason(&error));
+            CommandError::fixable(format!("the keys in {path} cannot be read: {why}"))
+        })
+    });
+    let access = access.transpose()?;
+    let has_keys = access.as_ref().is_some_and(|(_, it)| it.asks_for_keys());
+    if token.is_none() && !has_keys && !door::is_this_machine(address) {
         return Err(CommandError::fixable(format!(
-            "without a token, {address} would serve your prompts to everyone who can reach it"
+            "without a key or a token, {address} would serve your prompts to everyone who can reach it"
         ))
-        .hint("set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1"));
+        .hint("make a key with `twig key create NAME --role reader`, set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1"));
     }
     let listener = TcpListener::bind(address).map_err(|error| {
         let message = format!("could not listen on {address}: {}", why(&error));
@@ -75,14 +116,20 @@ pub(crate) fn open(address: SocketAddr, options: &HttpArgs) -> Result<HttpFront,
     // second. If the system refuses the number, the previous one stays.
     let _ = rustix::net::listen(&listener, ARRIVALS);
     listener.set_nonblocking(true)?;
-    let door = Door::new(listener.local_addr()?, options, token);
-    Ok(HttpFront { listener, door })
+    let door = Door::new(listener.local_addr()?, options);
+    Ok(HttpFront {
+        listener,
+        door,
+        token,
+        access,
+    })
 }
 
 /// Serves until a signal arrives.
 pub(crate) fn serve(
     service: Service,
     front: HttpFront,
+    team: TeamSettings,
     limits: HttpLimits,
 ) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -92,27 +139,37 @@ pub(crate) fn serve(
         .max_blocking_threads(limits.connections + THREADS)
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(service, front, limits));
+    let result = runtime.block_on(run(service, front, team, limits));
     // Do not wait for clients that have not read the rest by now.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
-async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Result<()> {
+async fn run(
+    service: Service,
+    front: HttpFront,
+    team: TeamSettings,
+    limits: HttpLimits,
+) -> io::Result<()> {
     let address = front.listener.local_addr()?;
-    let (changes, _) = watch::channel(service.live.published());
+    let (changes, _) = watch::channel(0);
     let (end, ending) = watch::channel(false);
-    let (heard, live) = (changes.clone(), Arc::clone(&service.live));
-    let _watch = service.live.watch(move || {
-        heard.send_replace(live.published());
-    });
+    let heard = changes.clone();
+    let _watch = service.live.watch(move || announce(&heard));
     let wait = Duration::from_millis(service.limits.queue_millis);
+    let kept = |name: &str| team.state.as_ref().map(|state| state.join(name));
+    let named = places::session_key();
+    let sealer = SessionSealer::open(named.as_deref(), kept("session.key").as_deref());
+    let sealer = sealer.ok_or_else(|| io::Error::other("the system has no random numbers"))?;
+    let ended = EndedSessions::open(kept("ended-sessions").as_deref());
     let shared = Arc::new(Shared {
-        disk: HttpBodies::new(Arc::clone(&service.live), wait),
+        disk: HttpBodies::new(wait),
+        doorkeeper: Doorkeeper::new(front.token, front.access, limits.person.clone()),
+        views: Views::new(&service, team.views, team.serves_store),
         service,
         bodies: RequestBodies::new(limits.body, wait),
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
-        sessions: Sessions::new(limits.sessions, limits.session),
+        sessions: Sessions::new(limits.sessions, limits.session, sealer, ended),
         wrong_tokens: WrongTokens::default(),
         limits,
         changes,
@@ -125,6 +182,7 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
     accept::run(listener, routes, &shared, signals, &end).await;
     // Requests that are still running keep `shared`; their functions must not outlive the server.
     shared.service.jobs.close();
+    shared.views.close();
     Ok(())
 }
 
@@ -137,11 +195,34 @@ struct Shared {
     replies: Arc<Replies>,
     sessions: Sessions,
     wrong_tokens: WrongTokens,
-    /// The last catalog with a change that clients are notified of. A slow client gets several
-    /// changes as one.
-    changes: watch::Sender<Arc<Catalog>>,
+    doorkeeper: Doorkeeper,
+    views: Views,
+    /// Counts what clients may have to be notified of. A slow client gets several changes as one.
+    changes: watch::Sender<u64>,
     /// Becomes true when the server ends.
     ending: watch::Receiver<bool>,
+}
+
+impl Shared {
+    /// Looks at what changes without an event: keys and their time, and the stores of workspaces.
+    fn look_around(&self) {
+        let is_changed = block_in_place(|| {
+            let is_other = self.doorkeeper.refresh();
+            self.views.refresh() || is_other
+        });
+        if is_changed {
+            self.announce();
+        }
+    }
+
+    /// Lets every stream look whether there is news for its client.
+    fn announce(&self) {
+        announce(&self.changes);
+    }
+}
+
+fn announce(changes: &watch::Sender<u64>) {
+    changes.send_modify(|count| *count += 1);
 }
 
 fn why(error: &io::Error) -> String {

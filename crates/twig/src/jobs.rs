@@ -8,11 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use twig_core::limits::TOO_MANY_WAIT;
+use twig_core::search::{Hit, Query};
 use twig_core::store::{Store, StoreError, Write};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, Limits};
 use twig_mcp::{FoundVersions, VersionsRequest, Work, WorkKind, WorkOutcome};
-use twig_sources::{LiveCatalog, SearchIndex};
+use twig_sources::SearchIndex;
 
 use crate::fair_queue::{FairQueue, Lane};
 use crate::function::{Allowed, Stop};
@@ -42,13 +43,52 @@ pub(crate) const CANCELLED: &str = "The request was cancelled";
 pub(crate) struct JobSettings {
     /// What functions are allowed to do.
     pub(crate) allowed: Allowed,
-    /// The catalog to search.
-    pub(crate) live: Option<Arc<LiveCatalog>>,
-    /// The store of the served project, if there is one.
-    pub(crate) store: Option<Arc<dyn Store>>,
     /// Renders that may wait for their turn.
     pub(crate) waiting_renders: usize,
     pub(crate) limits: Limits,
+}
+
+/// What a job searches, and where it writes.
+#[derive(Clone, Default)]
+pub(crate) struct JobPlace {
+    /// The catalog to search.
+    pub(crate) searched: Option<Arc<dyn SearchedCatalog>>,
+    /// The store of the served project, if there is one.
+    pub(crate) store: Option<Arc<dyn Store>>,
+}
+
+/// A catalog that can be searched.
+pub(crate) trait SearchedCatalog: Send + Sync {
+    /// Tells catalogs apart: each has an index of its own.
+    fn number(&self) -> u64;
+
+    /// Searches it as it is now; the error is a sentence.
+    fn search(&self, index: &mut SearchIndex, query: &Query) -> Result<Vec<Hit>, String>;
+}
+
+/// The most indexes of catalogs that are kept.
+const INDEXES: usize = 8;
+
+/// The indexes of the catalogs that were searched last, the last one first.
+struct SearchIndexes {
+    limits: Limits,
+    kept: Vec<(u64, SearchIndex)>,
+}
+
+impl SearchIndexes {
+    fn search(&mut self, catalog: &dyn SearchedCatalog, query: &Query) -> WorkOutcome {
+        let number = catalog.number();
+        let known = self.kept.iter().position(|(known, _)| *known == number);
+        // Taken out: after a panic it is gone, and the next search starts over.
+        let mut index = match known {
+            Some(known) => self.kept.remove(known).1,
+            None => SearchIndex::new(self.limits.clone()),
+        };
+        let found = catalog.search(&mut index, query);
+        self.kept.insert(0, (number, index));
+        self.kept.truncate(INDEXES);
+        WorkOutcome::Search(found)
+    }
 }
 
 /// The single runner of jobs.
@@ -58,7 +98,6 @@ pub(crate) struct Jobs {
     searches: Arc<JobPool>,
     /// Versions in the store.
     reads: Arc<JobPool>,
-    store: Option<Arc<dyn Store>>,
 }
 
 /// A started job. Dropping it cancels the job: a queued one is dropped, a running function is
@@ -70,7 +109,7 @@ pub(crate) struct RunningJob {
     pool: Option<Arc<JobPool>>,
 }
 
-type RunWork = dyn Fn(Work, &mut Worker, &Stop) -> WorkOutcome + Send + Sync;
+type RunWork = dyn Fn(Work, &JobPlace, &mut Worker, &Stop) -> WorkOutcome + Send + Sync;
 type JobDone = Box<dyn FnOnce(WorkOutcome) + Send>;
 
 impl Jobs {
@@ -78,41 +117,37 @@ impl Jobs {
     pub(crate) fn new(settings: JobSettings) -> Self {
         let JobSettings {
             allowed,
-            live,
-            store,
             waiting_renders,
             limits,
         } = settings;
         let wait = Duration::from_millis(limits.queue_millis);
-        let index = Mutex::new(SearchIndex::new(limits));
-        let read_store = store.clone();
-        let run = move |work: Work, worker: &mut Worker, stop: &Stop| match (work, &live) {
-            (Work::Render(job), _) => WorkOutcome::Render(worker.run(&job)),
-            (Work::Function(call), _) => WorkOutcome::Function(allowed.run(&call, stop)),
-            (Work::Search(query), Some(live)) => {
-                // After a panic the index is rebuilt.
-                let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-                WorkOutcome::Search(index.search(&live.snapshot(), &**live, &query))
-            }
-            (Work::Search(_), None) => WorkKind::Search.refused(NO_SEARCH),
-            (Work::Write(_), _) => WorkKind::Write.refused(NO_PROJECT),
-            (Work::Versions(request), _) => match &read_store {
+        let indexes = Mutex::new(SearchIndexes {
+            limits,
+            kept: Vec::new(),
+        });
+        let run = move |work: Work, place: &JobPlace, worker: &mut Worker, stop: &Stop| match work {
+            Work::Render(job) => WorkOutcome::Render(worker.run(&job)),
+            Work::Function(call) => WorkOutcome::Function(allowed.run(&call, stop)),
+            Work::Search(query) => match &place.searched {
+                Some(searched) => {
+                    let mut indexes = indexes.lock().unwrap_or_else(PoisonError::into_inner);
+                    indexes.search(&**searched, &query)
+                }
+                None => WorkKind::Search.refused(NO_SEARCH),
+            },
+            Work::Write(_) => WorkKind::Write.refused(NO_PROJECT),
+            Work::Versions(request) => match &place.store {
                 Some(store) => WorkOutcome::Versions(versions(&**store, &request)),
                 None => WorkKind::Versions.refused(NO_VERSIONS),
             },
             // The transport waits for the answer.
-            (Work::Question, _) => WorkOutcome::Unanswered,
+            Work::Question => WorkOutcome::Unanswered,
         };
         let run: Arc<RunWork> = Arc::new(run);
-        Self::with(&run, wait, waiting_renders, store)
+        Self::with(&run, wait, waiting_renders)
     }
 
-    fn with(
-        run: &Arc<RunWork>,
-        wait: Duration,
-        waiting_renders: usize,
-        store: Option<Arc<dyn Store>>,
-    ) -> Self {
+    fn with(run: &Arc<RunWork>, wait: Duration, waiting_renders: usize) -> Self {
         let pool = |name, most_running, most_waiting| {
             Arc::new(JobPool {
                 name,
@@ -129,7 +164,6 @@ impl Jobs {
             functions: pool("function", FUNCTIONS, WAITING_FUNCTIONS),
             searches: pool("search", SEARCHES, WAITING_SEARCHES),
             reads: pool("read", READS, WAITING_READS),
-            store,
         }
     }
 
@@ -139,6 +173,7 @@ impl Jobs {
     pub(crate) fn start(
         &self,
         work: Work,
+        place: &JobPlace,
         lane: Lane,
         done: impl FnOnce(WorkOutcome) + Send + 'static,
     ) -> RunningJob {
@@ -146,7 +181,7 @@ impl Jobs {
         let (pool, work) = match work {
             Work::Write(write) => {
                 let done = move |outcome| done(WorkOutcome::Write(outcome));
-                match &self.store {
+                match &place.store {
                     Some(store) => store.write(Write::Item(write), Box::new(done)),
                     None => done(Err(StoreError::Unavailable(NO_PROJECT.to_owned()))),
                 }
@@ -160,6 +195,7 @@ impl Jobs {
         };
         let job = QueuedJob {
             work,
+            place: place.clone(),
             stop: Arc::clone(&stop),
             done: Box::new(done),
         };
@@ -187,7 +223,8 @@ impl Jobs {
     fn run(&self, work: Work) -> WorkOutcome {
         let kind = work.kind();
         let (done, outcome) = sync_channel(1);
-        let _running = self.start(work, Lane::default(), move |outcome| {
+        let place = JobPlace::default();
+        let _running = self.start(work, &place, Lane::default(), move |outcome| {
             let _ = done.send(outcome);
         });
         outcome.recv().unwrap_or_else(|_| kind.refused(BROKEN))
@@ -271,6 +308,7 @@ struct PoolState {
 
 struct QueuedJob {
     work: Work,
+    place: JobPlace,
     stop: Arc<Stop>,
     done: JobDone,
 }
@@ -329,11 +367,17 @@ impl JobPool {
 
     fn serve(&self) {
         let mut worker = Worker::new();
-        while let Some(QueuedJob { work, stop, done }) = self.next() {
+        while let Some(job) = self.next() {
+            let QueuedJob {
+                work,
+                place,
+                stop,
+                done,
+            } = job;
             let kind = work.kind();
             // A bug of ours may fail this job, but must not use up its thread: other jobs wait for
             // it.
-            let run = AssertUnwindSafe(|| (self.run)(work, &mut worker, &stop));
+            let run = AssertUnwindSafe(|| (self.run)(work, &place, &mut worker, &stop));
             let outcome = catch_unwind(run);
             let mut state = self.lock();
             state.running.retain(|known| !Arc::ptr_eq(known, &stop));

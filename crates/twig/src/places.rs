@@ -72,6 +72,17 @@ impl Places {
         Some(trust.with_file_name("keys.json"))
     }
 
+    /// The record of keys and roles of people who use a server.
+    pub(crate) fn access(&self) -> Option<PathBuf> {
+        let trust = self.trust.as_ref()?;
+        Some(trust.with_file_name("access.json"))
+    }
+
+    /// The folder of what a server keeps for itself.
+    pub(crate) fn state(&self) -> Option<&Path> {
+        self.trust.as_ref()?.parent()
+    }
+
     /// A path for display: `~` for home.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match self
@@ -244,6 +255,12 @@ fn projects() -> Vec<PathBuf> {
 /// The working folder.
 pub(crate) fn working_folder() -> Option<PathBuf> {
     env::current_dir().ok()
+}
+
+/// The key that seals session ids, if several servers share one.
+pub(crate) fn session_key() -> Option<String> {
+    let key = variable("TWIG_SESSION_KEY")?.into_string().ok()?;
+    (!key.is_empty()).then_some(key)
 }
 
 /// The token that HTTP clients have to send.

@@ -221,7 +221,7 @@ impl StdioSession<'_> {
         let look = || service.live.snapshot();
         let published = || service.live.published();
         let mut catalog = Latest::new(&look);
-        if service.store.is_none() {
+        if service.place.store.is_none() {
             // A client that connects need not wait for a store that it may never ask for.
             catalog = catalog.or_published(&published);
         }
@@ -268,8 +268,8 @@ impl StdioSession<'_> {
             _ => {}
         }
         let (finished, wake) = (self.finished.clone(), Arc::clone(&self.wake));
-        let jobs = &self.service.jobs;
-        let running = jobs.start(job.work, Lane::default(), move |outcome| {
+        let (jobs, place) = (&self.service.jobs, &self.service.place);
+        let running = jobs.start(job.work, place, Lane::default(), move |outcome| {
             let _ = finished.send((ticket, outcome));
             wake.up();
         });

@@ -83,6 +83,7 @@ impl Shelf {
                 listing: twig_core::ListingRules::default(),
                 loaded_by: Vec::new(),
                 shell_lines: twig_core::model::ShellLines::default(),
+                workspace: None,
             })
         });
         Catalog::build(libraries)

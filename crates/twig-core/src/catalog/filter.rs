@@ -18,6 +18,8 @@ pub struct CatalogFilter {
     roots: Vec<Box<Path>>,
     /// Files: the prompts that are in one.
     files: Vec<Box<Path>>,
+    /// True if all projects of the store are offered, whatever is named.
+    all_projects: bool,
 }
 
 /// How much of a library is offered.
@@ -48,6 +50,13 @@ impl CatalogFilter {
     /// Adds a file: the prompts that are in it.
     pub fn add_file(&mut self, file: &Path) {
         self.files.push(file.into());
+    }
+
+    /// The same, which offers all projects of the store besides.
+    #[must_use]
+    pub fn with_all_projects(mut self) -> Self {
+        self.all_projects = true;
+        self
     }
 
     /// True if everything is offered.
@@ -84,6 +93,7 @@ impl CatalogFilter {
     pub(super) fn part(&self, library: &Library) -> OfferedPart {
         let is_there = |root: &Path| Path::new(&*library.root).starts_with(root);
         if self.is_empty()
+            || (self.all_projects && library.stored().is_some())
             || self.roots.iter().any(|root| is_there(root))
             || self.libraries.iter().any(|name| is_called(library, name))
         {

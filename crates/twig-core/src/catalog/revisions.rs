@@ -56,6 +56,18 @@ impl Catalog {
         self
     }
 
+    /// This catalog as the first one of a row, with counters that no other row has.
+    #[must_use]
+    pub fn with_first_revision(mut self, first: u64) -> Self {
+        self.revisions = Revisions {
+            prompts: first,
+            documents: first,
+            contents: first,
+            tools: first,
+        };
+        self
+    }
+
     /// This catalog with the counters of one that no client has seen.
     #[must_use]
     pub fn with_revisions_of(mut self, before: &Catalog) -> Self {

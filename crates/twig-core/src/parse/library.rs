@@ -285,6 +285,7 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
         listing: crate::model::ListingRules::default(),
         loaded_by: Vec::new(),
         shell_lines: crate::model::ShellLines::default(),
+        workspace: None,
     }
 }
 

@@ -68,6 +68,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         listing: crate::model::ListingRules::default(),
         loaded_by: Vec::new(),
         shell_lines: crate::model::ShellLines::default(),
+        workspace: None,
     }
 }
 

@@ -22,7 +22,7 @@ pub fn hex(digest: &Digest) -> String {
 }
 
 /// Parses a digest of 64 digits.
-pub(super) fn read_hex(text: &str) -> Option<Digest> {
+pub fn read_hex(text: &str) -> Option<Digest> {
     let mut digest = [0; 32];
     if text.len() != 2 * digest.len() {
         return None;

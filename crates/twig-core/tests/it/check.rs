@@ -337,6 +337,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         listing: twig_core::ListingRules::default(),
         loaded_by: Vec::new(),
         shell_lines: twig_core::model::ShellLines::default(),
+        workspace: None,
     };
     (library, text.to_owned())
 }

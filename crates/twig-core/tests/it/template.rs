@@ -80,6 +80,7 @@ impl Case {
                 listing: twig_core::ListingRules::default(),
                 loaded_by: Vec::new(),
                 shell_lines: twig_core::model::ShellLines::default(),
+                workspace: None,
             })
         });
         Self {

@@ -29,6 +29,12 @@ pub enum HttpRefusal {
     MediaType,
     /// There is no such session.
     NoSession,
+    /// Nothing that the client may use is at this address.
+    NoAddress,
+    /// The client sends more requests than it may.
+    TooFast,
+    /// The store of the project cannot be read now.
+    NoStore,
     /// Too many requests are waiting.
     Busy,
     /// There are this many sessions already.
@@ -68,6 +74,18 @@ impl HttpRefusal {
                 (415, Refusal::Invalid(what))
             }
             Self::NoSession => (404, Refusal::Session),
+            Self::NoAddress => {
+                let what = "There is nothing at this address: use `/mcp`, or `/mcp/WORKSPACE/PROJECT` of a project that you may read";
+                (404, Refusal::Invalid(what))
+            }
+            Self::NoStore => {
+                let what = "The project cannot be read now: try again, or ask the people who run the server";
+                (503, Refusal::Invalid(what))
+            }
+            Self::TooFast => {
+                let what = "Too many requests: wait as long as `Retry-After` says";
+                (429, Refusal::Invalid(what))
+            }
             Self::Busy => (503, Refusal::TooManyWait),
             Self::Sessions(limit) => (503, Refusal::Sessions(*limit)),
             Self::Panic => (500, Refusal::Panic),

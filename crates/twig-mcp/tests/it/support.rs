@@ -237,6 +237,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         listing: twig_core::ListingRules::default(),
         loaded_by: Vec::new(),
         shell_lines: twig_core::model::ShellLines::default(),
+        workspace: None,
     }
 }
 

@@ -191,6 +191,37 @@ const EXAMPLES: &[ExampleRow] = &[
     ),
     ("library distrust", &["twig library distrust tools"]),
     (
+        "key",
+        &[
+            "twig key create anna --role writer -w acme",
+            "twig key list",
+        ],
+    ),
+    (
+        "key create",
+        &[
+            "twig key create anna --role writer -w acme",
+            "twig key create ci --role reader -p acme/garden --expires 90d",
+        ],
+    ),
+    ("key list", &["twig key list", "twig key list --all --json"]),
+    ("key rotate", &["twig key rotate ci --grace 24h"]),
+    ("key revoke", &["twig key revoke anna"]),
+    (
+        "grant",
+        &["twig grant add anna writer acme/garden", "twig grant list"],
+    ),
+    (
+        "grant add",
+        &[
+            "twig grant add anna writer acme/garden",
+            "twig grant add everyone reader acme",
+            "twig grant add anna run",
+        ],
+    ),
+    ("grant list", &["twig grant list"]),
+    ("grant remove", &["twig grant remove everyone reader acme"]),
+    (
         "workspace",
         &["twig workspace list", "twig workspace create office"],
     ),

@@ -1,24 +1,24 @@
 //! `twig serve`: the server on standard input and output, or over HTTP.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 use twig_core::Catalog;
-use twig_mcp::{Server, ServerIdentity, Tools};
-use twig_sources::{Access, OfferedWorkspace, Watching};
+use twig_sources::{Access, CatalogViews, LiveCatalog, OfferedWorkspace, Watching, Workspaces};
 
 use super::check::counted;
 use super::opened_catalog::{Followed, FunctionArgs, OpenedCatalog, SourceArgs, offered};
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
 use crate::function::Allowed;
-use crate::http::{self, HttpArgs};
-use crate::jobs::{JobSettings, Jobs};
+use crate::http::{self, HttpArgs, TeamSettings};
+use crate::jobs::{JobPlace, JobSettings, Jobs};
 use crate::log;
 use crate::places::Places;
-use crate::service::Service;
+use crate::service::{ServerMaker, Service, WholeCatalog};
 use crate::stdio;
 use crate::ui::{Ui, UiOptions};
 
@@ -62,8 +62,14 @@ impl ServeArgs {
         sources
     }
 
-    /// Logs what nothing matches of what alone is offered.
-    fn warn_of_unmatched(&self, catalog: &Catalog) {
+    /// Logs what is served, and what nothing matches of what alone is offered.
+    fn log_start(&self, catalog: &Catalog) {
+        tracing::info!(
+            "serving {} of {}{}",
+            counted(catalog.len(), "prompt", "prompts"),
+            counted(catalog.libraries().len(), "library", "libraries"),
+            if self.read_only { ", read-only" } else { "" }
+        );
         for name in catalog.unmatched() {
             if self.sources.only.is_empty() {
                 tracing::warn!("nothing matches `{name}` in `only` of [serve] yet");
@@ -81,7 +87,8 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     // Over HTTP, others may be listening.
     let serves_store = address.is_none();
     let (config, followed) = config::load_and_follow(&places, serves_store)?;
-    let front = address.map(|address| http::open(address, &options.http));
+    let access = places.access();
+    let front = address.map(|address| http::open(address, &options.http, access.as_deref()));
     let front = front.transpose()?;
     let access = if options.read_only {
         Access::Read
@@ -117,38 +124,28 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         config,
         templates,
         project,
+        places,
         ..
     } = opened;
     let live = Arc::new(live);
     let catalog = live.published();
     live.log_problems();
-    options.warn_of_unmatched(&catalog);
-    tracing::info!(
-        "serving {} of {}{}",
-        counted(catalog.len(), "prompt", "prompts"),
-        counted(catalog.libraries().len(), "library", "libraries"),
-        if options.read_only { ", read-only" } else { "" }
-    );
+    options.log_start(&catalog);
     // The tools reach everything in the project, so `--only` has to offer all of it.
     let whole = project
         .as_ref()
         .filter(|it| catalog.filter().has_project(it.name.as_str()));
-    let tools = Tools {
-        project: whole.map(|it| it.name.clone()),
-        writes: !options.read_only,
+    let servers = ServerMaker {
+        limits: config.limits.clone(),
         trigger: config.trigger.clone(),
+        command_clients: config.command_clients.clone(),
+        is_read_only: options.read_only,
+        is_remote: front.is_some(),
     };
-    let mcp = Server::new(&identity(), config.limits.clone(), tools)
-        .with_command_clients(config.command_clients.clone());
-    let mcp = match front {
-        Some(_) => mcp.for_remote_clients(),
-        None => mcp,
-    };
+    let server = servers.make(whole.map(|it| it.name.clone()), true);
     let store = project.map(|it| it.store);
     let jobs = Jobs::new(JobSettings {
         allowed,
-        live: Some(Arc::clone(&live)),
-        store: store.clone(),
         waiting_renders: match front {
             Some(_) => config.http.renders,
             // A single client has its own limit on running requests.
@@ -157,16 +154,23 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         limits: config.limits.clone(),
     });
     let service = Service {
+        place: JobPlace {
+            searched: Some(Arc::new(WholeCatalog(Arc::clone(&live)))),
+            store: store.clone(),
+        },
         live,
         templates,
-        server: Arc::new(mcp),
-        store: store.clone(),
+        server,
+        servers,
         jobs,
-        limits: config.limits,
+        limits: config.limits.clone(),
     };
     let opened_live = Arc::clone(&service.live);
-    let served = match front {
-        Some(front) => http::serve(service, front, config.http),
+    let ended = match front {
+        Some(front) => {
+            let team = team(&places, &service.live, &config, access);
+            http::serve(service, front, team, config.http)
+        }
         None => serve_client(&service),
     };
     // The thread that follows the disk may not have had the time.
@@ -176,7 +180,20 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         store.close();
     }
     opened_live.close();
-    served
+    ended
+}
+
+/// What a server over HTTP needs for people with keys.
+fn team(places: &Places, live: &Arc<LiveCatalog>, config: &Config, access: Access) -> TeamSettings {
+    let views = places.workspaces.clone().map(|folder| {
+        let views = CatalogViews::new(Arc::clone(live), Workspaces::new(folder), access);
+        Arc::new(views)
+    });
+    TeamSettings {
+        views,
+        serves_store: config.serves_store == Some(true),
+        state: places.state().map(Path::to_owned),
+    }
 }
 
 fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
@@ -187,13 +204,4 @@ fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
         );
     }
     stdio::serve(service)
-}
-
-/// The server's name and version for clients; none of it comes from a library.
-fn identity() -> ServerIdentity {
-    ServerIdentity {
-        name: "twig".to_owned(),
-        title: "Twig".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
 }

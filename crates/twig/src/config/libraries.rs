@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use twig_clients::clients;
 use twig_core::model::ShellLines;
 use twig_core::parse::{Table, TomlItem, TomlValue};
+use twig_core::store::{Noun, StoreName};
 use twig_core::{LibraryName, RelativePath};
 use twig_sources::{Remembered, WantedPackage};
 
@@ -14,7 +15,7 @@ use crate::places::Places;
 type LibraryEntryError = (String, usize);
 
 /// The settings of one folder.
-pub(super) const FIELDS: [&str; 9] = [
+pub(super) const FIELDS: [&str; 10] = [
     "path",
     "source",
     "ref",
@@ -24,6 +25,7 @@ pub(super) const FIELDS: [&str; 9] = [
     "first_argument",
     "repository",
     "shell_lines",
+    "workspace",
 ];
 
 /// Reads every entry; a relative path starts at the configuration's own folder.
@@ -94,7 +96,12 @@ fn entry(
                 };
                 remembered.options.shell_lines = shell_lines;
             }
-            (key @ ("path" | "kind" | "name" | "repository"), _) => {
+            ("workspace", TomlValue::Text(text)) => {
+                let name = StoreName::parse(Noun::Workspace, text);
+                let name = name.map_err(|error| (error.to_string(), at))?;
+                remembered.workspace = Some(name.as_str().into());
+            }
+            (key @ ("path" | "kind" | "name" | "repository" | "workspace"), _) => {
                 return Err((format!("`{key}` of a library has to be text"), at));
             }
             (key, _) if super::SETTINGS.contains(&key) => {

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{MissedTickBehavior, sleep, timeout};
 
 use super::patience::ConnectionPatience;
 use super::peers::{HttpPeer, Peers};
@@ -30,6 +30,9 @@ const HEADERS: usize = 64;
 const LAST_WRITES: Duration = Duration::from_millis(500);
 /// Pause after a connection that could not be accepted: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
+/// How often to look at the keys, and at the stores of workspaces: a change has to be effective
+/// within a second.
+const LOOK: Duration = Duration::from_millis(250);
 /// The reply to a connection over the limit.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -55,11 +58,14 @@ pub(super) async fn run(
     let mut is_failing = false;
     let mut connections = JoinSet::new();
     let mut sweep = tokio::time::interval(shared.sessions.sweep());
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = interrupt.recv() => break,
             _ = terminate.recv() => break,
             _ = sweep.tick() => shared.sessions.expire(),
+            _ = look.tick() => shared.look_around(),
             Some(_) = connections.join_next() => {}
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => match peers.admit(address.ip()).await {

@@ -17,14 +17,13 @@ use tokio::task::block_in_place;
 use twig_core::{
     Blob, Bodies, Body, BodyError, Library, Prompt, RelativePath, Stamp, StoredVersion,
 };
-use twig_sources::{LiveCatalog, is_network};
+use twig_sources::is_network;
 
 use super::heavy_work::{HeavyTurn, HeavyWork};
 use super::peers::HttpPeer;
 use super::request_jobs::lane;
 
 pub(super) struct HttpBodies {
-    live: Arc<LiveCatalog>,
     /// Whether a library's folder is on a network file system, by its path.
     far: RwLock<HashMap<Box<str>, bool>>,
     heavy: HeavyWork,
@@ -35,24 +34,30 @@ pub(super) struct HttpBodies {
 /// The same port, for one request. Its turn for images and audio ends when this is dropped.
 pub(super) struct RequestFiles<'s> {
     shared: &'s HttpBodies,
+    files: &'s dyn Bodies,
     peer: Option<&'s Arc<HttpPeer>>,
     turn: Mutex<Option<HeavyTurn<'s>>>,
 }
 
 impl HttpBodies {
     /// Work that waits longer than this for its turn is refused.
-    pub(super) fn new(live: Arc<LiveCatalog>, wait: Duration) -> Self {
+    pub(super) fn new(wait: Duration) -> Self {
         Self {
-            live,
             far: RwLock::default(),
             heavy: HeavyWork::new(wait),
             media: HeavyWork::new(wait),
         }
     }
 
-    pub(super) fn for_request<'s>(&'s self, peer: Option<&'s Arc<HttpPeer>>) -> RequestFiles<'s> {
+    /// The port for one request, over the files that its caller may read.
+    pub(super) fn for_request<'s>(
+        &'s self,
+        files: &'s dyn Bodies,
+        peer: Option<&'s Arc<HttpPeer>>,
+    ) -> RequestFiles<'s> {
         RequestFiles {
             shared: self,
+            files,
             peer,
             turn: Mutex::default(),
         }
@@ -89,7 +94,7 @@ impl<'s> RequestFiles<'s> {
 
 impl Bodies for RequestFiles<'_> {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        block_in_place(|| self.shared.live.read(library, path))
+        block_in_place(|| self.files.read(library, path))
     }
 
     fn bytes(
@@ -98,29 +103,29 @@ impl Bodies for RequestFiles<'_> {
         path: &RelativePath,
         limit: usize,
     ) -> Result<Blob, BodyError> {
-        block_in_place(|| self.shared.live.bytes(library, path, limit))
+        block_in_place(|| self.files.bytes(library, path, limit))
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {
         if library.stored().is_none() && self.shared.is_far(&library.root) {
-            return block_in_place(|| self.shared.live.stamp(library, path));
+            return block_in_place(|| self.files.stamp(library, path));
         }
-        self.shared.live.stamp(library, path)
+        self.files.stamp(library, path)
     }
 
     fn stored(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
-        block_in_place(|| self.shared.live.stored(version))
+        block_in_place(|| self.files.stored(version))
     }
 
     fn is_current(&self, library: &Library, prompt: &Prompt) -> bool {
         if library.stored().is_none() && self.shared.is_far(&library.root) {
-            return block_in_place(|| self.shared.live.is_current(library, prompt));
+            return block_in_place(|| self.files.is_current(library, prompt));
         }
-        self.shared.live.is_current(library, prompt)
+        self.files.is_current(library, prompt)
     }
 
     fn renew(&self, library: &Library) {
-        block_in_place(|| self.shared.live.renew(library));
+        block_in_place(|| self.files.renew(library));
     }
 
     fn with_media(&self, prompt: &str, work: &mut (dyn FnMut() + Send)) -> bool {

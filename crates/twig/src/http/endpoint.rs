@@ -8,14 +8,16 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
-use twig_core::{Catalog, Latest, World};
+use twig_core::{Latest, World};
 use twig_mcp::Connection;
 use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply};
 
 use super::Shared;
 use super::bodies::pass_by;
+use super::caller::{Caller, CallerRefusal};
 use super::disk::RequestFiles;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
@@ -23,40 +25,56 @@ use super::peers::HttpPeer;
 use super::question;
 use super::replies::SentDocument;
 use super::routes::{App, close_unless_known, peer};
-use super::sessions::{HttpSession, Pending};
+use super::sessions::{FoundSession, HttpSession, Pending};
 use super::stream;
 
-/// `/mcp`, for clients that name this server as host and send the token.
+/// `/mcp` and the addresses of projects, for clients that name this server as host and send their
+/// key or the token.
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
         return turn_away(trouble, &parts, body).await;
     }
     let peer = peer(&parts.extensions);
-    if let Err(trouble) = app.door.check_token(&parts.headers) {
-        slow_down(&app.shared, &parts.headers, peer).await;
-        let mut response = turn_away(trouble, &parts, body).await;
-        let challenge = challenge(&parts.headers);
-        response
-            .headers_mut()
-            .insert(header::WWW_AUTHENTICATE, challenge);
-        return response;
-    }
-    if app.door.has_token() {
+    let shared = &app.shared;
+    let admission = match shared.doorkeeper.admit(&parts.headers) {
+        Ok(admission) => admission,
+        Err(trouble) => {
+            slow_down(shared, &parts.headers, peer).await;
+            let mut response = turn_away(trouble, &parts, body).await;
+            let challenge = challenge(&parts.headers);
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, challenge);
+            return response;
+        }
+    };
+    if shared.doorkeeper.asks() {
         peer.inspect(|peer| peer.know());
     }
-    let shared = &app.shared;
+    let caller = match Caller::new(admission, &parts, shared) {
+        Ok(caller) => caller,
+        Err(CallerRefusal::Refused(trouble)) => return turn_away(trouble, &parts, body).await,
+        Err(CallerRefusal::Later(seconds)) => {
+            let mut response = turn_away(HttpRefusal::TooFast, &parts, body).await;
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            return response;
+        }
+    };
+    let person = caller.admission.person().map(|it| it.name().to_owned());
     let answered = match parts.method {
-        Method::POST => post(shared, &parts, body).await,
-        Method::GET => listen(shared, &parts.headers),
-        Method::DELETE => end(shared, &parts.headers),
+        Method::POST => post(shared, &caller, &parts, body).await,
+        Method::GET => listen(shared, caller, &parts.headers),
+        Method::DELETE => end(shared, &caller, &parts.headers),
         _ => Ok(turn_away(HttpRefusal::Method, &parts, body).await),
     };
     let response = answered.unwrap_or_else(respond);
     if response.status().is_success() {
         peer.inspect(|peer| peer.know());
     }
-    tracing::debug!(method = %parts.method, status = response.status().as_u16(), "answered");
+    let status = response.status().as_u16();
+    tracing::debug!(method = %parts.method, status, person, "answered");
     response
 }
 
@@ -101,7 +119,12 @@ pub(super) async fn turn_away(trouble: HttpRefusal, parts: &Parts, body: Body) -
     response
 }
 
-async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Response, Reply> {
+async fn post(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    parts: &Parts,
+    body: Body,
+) -> Result<Response, Reply> {
     let headers = &parts.headers;
     let limit = shared.service.limits.message;
     let body = shared.bodies.read(headers, body, limit).await;
@@ -112,11 +135,14 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
     let changes = shared.changes.subscribe();
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
-    let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
-    let fresh = || Connection::new(Arc::clone(&shared.service.server));
+    let view = &caller.view;
+    let exchange = http::post(&view.server, &headers, body.bytes())?;
+    let fresh = || Connection::new(Arc::clone(&view.server));
     let busy = || exchange.refuse(&HttpRefusal::Busy);
-    let document = match exchange.long_document(|| shared.catalog()) {
+    let document = match exchange.long_document(|| caller.catalog(shared)) {
         Some((uri, bytes)) => {
+            // Another view may have another document at the same URI.
+            let uri = format!("{} {uri}", view.number());
             let document = shared.replies.document(uri, bytes).await;
             Some(document.map_err(|trouble| exchange.refuse(&trouble))?)
         }
@@ -127,26 +153,29 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
         None => None,
     };
     // Kept until there is memory for the reply: then the next large one is made.
-    let bodies = shared.disk.for_request(peer);
+    let bodies = shared.disk.for_request(view.files(&shared.service), peer);
     let is_long = turn.is_some();
     match exchange.seat() {
         ConnectionKind::Fresh => {
             let mut connection = fresh();
-            let answer = shared.answer(&exchange, &mut connection, &bodies, is_long);
+            let answer = shared.answer(caller, &exchange, &mut connection, &bodies, is_long);
             drop(turn);
             match answer {
                 HttpAnswer::Reply(reply) | HttpAnswer::Session(reply) => {
                     Ok(send(shared, reply, document, busy).await)
                 }
                 HttpAnswer::Stream(first) => {
-                    Ok(stream::subscription(connection, &first, changes, shared))
+                    let caller = caller.clone();
+                    Ok(stream::subscription(
+                        connection, &first, changes, caller, shared,
+                    ))
                 }
                 HttpAnswer::Job(job) => {
                     let (ticket, busy, room) = (job.ticket, busy(), body.room_for_job(job.held));
                     let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
                     drop(bodies);
                     let held = (room, body.into_room());
-                    let done = shared.run(job, peer, None).await;
+                    let done = shared.run(job, caller, peer, None).await;
                     drop(held);
                     let reply = http::finish(&mut connection, ticket, done);
                     Ok(send(shared, reply, None, || busy).await)
@@ -156,33 +185,22 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
             }
         }
         ConnectionKind::New => {
-            let full = || exchange.refuse(&HttpRefusal::Sessions(shared.sessions.limit()));
-            if !shared.sessions.has_room() {
-                return Err(full());
-            }
             let mut connection = fresh();
-            match shared.answer(&exchange, &mut connection, &bodies, false) {
-                HttpAnswer::Session(reply) => {
-                    let id = shared.sessions.start(connection, changes);
-                    let id = id.and_then(|id| HeaderValue::try_from(id).ok());
-                    let mut response = respond(reply);
-                    response.headers_mut().insert(SESSION, id.ok_or_else(full)?);
-                    Ok(response)
-                }
-                other => Ok(respond(without_stream(other, &exchange))),
-            }
+            let answer = shared.answer(caller, &exchange, &mut connection, &bodies, false);
+            start_session(shared, caller, &exchange, answer, (connection, changes))
         }
         ConnectionKind::Session(id) => {
-            let Some(session) = shared.sessions.find(id) else {
+            let Some(found) = shared.session(id, caller) else {
                 return Err(exchange.refuse(&HttpRefusal::NoSession));
             };
-            let answer = shared.answer_in(&session, &exchange, &bodies, is_long);
+            let session = found.session;
+            let answer = shared.answer_in(caller, &session, &exchange, &bodies, is_long);
             drop(turn);
             let job = match answer {
                 HttpAnswer::Job(job) => job,
                 HttpAnswer::Question(question, ticket) => {
                     let pending = Pending { session, ticket };
-                    return Ok(question::stream(pending, &question, peer, shared));
+                    return Ok(question::stream(pending, &question, caller, peer, shared));
                 }
                 other => {
                     let reply = without_stream(other, &exchange);
@@ -194,7 +212,8 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
             let room = room.map_err(|trouble| exchange.refuse(&trouble))?;
             drop(bodies);
             let held = (room, body.into_room());
-            let done = shared.run(job, peer, Some(&pending.session)).await;
+            let session = Some(&pending.session);
+            let done = shared.run(job, caller, peer, session).await;
             drop(held);
             let reply = {
                 let mut inside = pending.session.inside();
@@ -205,24 +224,46 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
     }
 }
 
+/// Answers `initialize` with the id of a session.
+fn start_session(
+    shared: &Shared,
+    caller: &Caller,
+    exchange: &Exchange<'_>,
+    answer: HttpAnswer,
+    (connection, changes): (Connection, watch::Receiver<u64>),
+) -> Result<Response, Reply> {
+    let HttpAnswer::Session(reply) = answer else {
+        return Ok(respond(without_stream(answer, exchange)));
+    };
+    let id = shared.sessions.start(caller.owner, connection, changes);
+    let id = id.and_then(|id| HeaderValue::try_from(id).ok());
+    let id = id.ok_or_else(|| exchange.refuse(&HttpRefusal::Panic))?;
+    let mut response = respond(reply);
+    response.headers_mut().insert(SESSION, id);
+    Ok(response)
+}
+
 /// GET: the stream of server messages for a session.
-fn listen(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
+fn listen(shared: &Arc<Shared>, caller: Caller, headers: &HeaderMap) -> Result<Response, Reply> {
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
     let id = http::session(&headers)?;
     if !headers.accepts_stream() {
         return Err(HttpRefusal::NotAcceptable.reply(&headers));
     }
-    let session = shared.sessions.find(id);
-    let session = session.ok_or_else(|| HttpRefusal::NoSession.reply(&headers))?;
-    Ok(stream::session(session, shared))
+    let found = shared.session(id, &caller);
+    let found = found.ok_or_else(|| HttpRefusal::NoSession.reply(&headers))?;
+    if !found.is_kept {
+        return Err(HttpRefusal::Sessions(shared.sessions.limit()).reply(&headers));
+    }
+    Ok(stream::session(found.session, caller, shared))
 }
 
 /// DELETE: ends a session.
-fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
+fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        if !shared.sessions.end(id) {
+        if !shared.sessions.end(id, caller.owner) {
             return Err(HttpRefusal::NoSession.reply(headers));
         }
         let mut response = Response::new(Body::empty());
@@ -232,28 +273,32 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 }
 
 impl Shared {
-    /// The current catalog. Asking a store whether it has changed may take a while, so it does not
-    /// happen on a thread that serves connections.
-    pub(super) fn catalog(&self) -> Arc<Catalog> {
-        let live = &self.service.live;
-        if live.asks_store() {
-            block_in_place(|| live.snapshot())
-        } else {
-            live.published()
-        }
+    /// The session of a caller. One that this server does not know, for example from before its last
+    /// start, goes on; a stream that opens then announces every list once.
+    fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
+        self.sessions.find(id, caller.owner, |state| {
+            let connection = Connection::resumed(Arc::clone(&caller.view.server), state);
+            let mut changes = self.changes.subscribe();
+            changes.mark_changed();
+            (connection, changes)
+        })
     }
 
     /// Answers on the connection of a session. What goes on after the answer to a question is handed
     /// to the stream of the question.
     fn answer_in(
         &self,
+        caller: &Caller,
         session: &HttpSession,
         exchange: &Exchange<'_>,
         bodies: &RequestFiles<'_>,
         is_long: bool,
     ) -> HttpAnswer {
         let mut inside = session.inside();
-        let mut answer = self.answer(exchange, &mut inside.connection, bodies, is_long);
+        // What the caller may do can have changed since the last request.
+        inside.connection.serve_as(&caller.view.server);
+        let connection = &mut inside.connection;
+        let mut answer = self.answer(caller, exchange, connection, bodies, is_long);
         if let HttpAnswer::Resumed(ticket, resumed) = answer {
             inside.resume(ticket, resumed);
             answer = HttpAnswer::Reply(Reply::accepted());
@@ -266,17 +311,18 @@ impl Shared {
     /// Answers from the current catalog; encoding a long document does not hold up other requests.
     fn answer(
         &self,
+        caller: &Caller,
         exchange: &Exchange<'_>,
         connection: &mut Connection,
         bodies: &RequestFiles<'_>,
         is_long: bool,
     ) -> HttpAnswer {
-        let look = || self.catalog();
+        let look = || caller.catalog(self);
         let catalog = Latest::new(&look);
         let world = World {
             catalog: &catalog,
             bodies,
-            templates: &self.service.templates,
+            templates: caller.view.templates(&self.service),
         };
         if is_long {
             return block_in_place(|| exchange.answer(connection, world));

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::allowance::AllowanceLimits;
+
 /// The minimum length of a token, in characters, if other machines can connect.
 pub(super) const TOKEN: usize = 16;
 /// The length from which on a token gets no warning.
@@ -57,6 +59,8 @@ pub(crate) struct HttpLimits {
     pub(crate) keep_alive: Duration,
     /// How long an unused session is kept.
     pub(crate) session: Duration,
+    /// How much one person may ask for.
+    pub(crate) person: AllowanceLimits,
 }
 
 impl Default for HttpLimits {
@@ -73,6 +77,7 @@ impl Default for HttpLimits {
             stall: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             session: Duration::from_secs(5 * 60),
+            person: AllowanceLimits::default(),
         }
     }
 }

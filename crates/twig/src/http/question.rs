@@ -20,6 +20,7 @@ use twig_mcp::{Job, Outbox, WorkOutcome};
 
 use super::Shared;
 use super::accept::is_over;
+use super::caller::Caller;
 use super::peers::HttpPeer;
 use super::sessions::Pending;
 use super::stream::{COMMENT, Events, event_stream};
@@ -28,6 +29,7 @@ use super::stream::{COMMENT, Events, event_stream};
 pub(super) fn stream(
     pending: Pending,
     question: &[u8],
+    caller: &Caller,
     peer: Option<&Arc<HttpPeer>>,
     shared: &Arc<Shared>,
 ) -> Response {
@@ -41,6 +43,7 @@ pub(super) fn stream(
         answer,
         end: now + Duration::from_millis(shared.service.limits.answer_millis),
         beat: now + shared.limits.keep_alive,
+        caller: caller.clone(),
         peer: peer.cloned(),
         shared: Arc::clone(shared),
         pending,
@@ -59,6 +62,7 @@ struct QuestionStream {
     end: Instant,
     /// When the next sign of life is due.
     beat: Instant,
+    caller: Caller,
     peer: Option<Arc<HttpPeer>>,
     shared: Arc<Shared>,
     pending: Pending,
@@ -112,7 +116,9 @@ impl QuestionStream {
         let done = match self.shared.bodies.room_for_job(job.held) {
             Ok(_room) => {
                 let session = Some(&self.pending.session);
-                self.shared.run(job, self.peer.as_ref(), session).await
+                self.shared
+                    .run(job, &self.caller, self.peer.as_ref(), session)
+                    .await
             }
             Err(_) => kind.refused(TOO_MANY_WAIT),
         };

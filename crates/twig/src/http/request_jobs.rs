@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use twig_mcp::{Job, WorkOutcome};
+use twig_mcp::{Job, WorkKind, WorkOutcome};
 
 use super::Shared;
 use super::accept::is_over;
+use super::caller::Caller;
 use super::peers::HttpPeer;
 use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
@@ -17,29 +18,50 @@ use crate::jobs::CANCELLED;
 /// that they were cancelled.
 const LAST_JOBS: Duration = Duration::from_millis(300);
 
+/// The answer to a person who runs as many functions as one may.
+const TOO_MANY_FUNCTIONS: &str =
+    "You run as many functions as one person may: wait until one of them is done";
+
 impl Shared {
     /// Runs a job for a peer's request, which may belong to a session. Dropping the request, or
     /// cancelling it in the session, cancels the job.
     pub(super) async fn run(
         &self,
         job: Job,
+        caller: &Caller,
         peer: Option<&Arc<HttpPeer>>,
         session: Option<&Arc<HttpSession>>,
     ) -> WorkOutcome {
         let lane = lane(peer, session, job.prompt.as_deref());
         let kind = job.work.kind();
+        let person = caller.admission.person();
+        let person = person.filter(|_| kind == WorkKind::Function);
+        let turn = person.map(|person| person.allowance.function());
+        if matches!(turn, Some(None)) {
+            return kind.refused(TOO_MANY_FUNCTIONS);
+        }
         let (done, outcome) = oneshot::channel();
-        let running = self.service.jobs.start(job.work, lane, move |outcome| {
-            let _ = done.send(outcome);
-        });
+        let place = &caller.view.place;
+        let running = self
+            .service
+            .jobs
+            .start(job.work, place, lane, move |outcome| {
+                let _ = done.send(outcome);
+            });
         let running = Arc::new(running);
         if let Some(session) = session {
             session.inside().follow(job.ticket, &running);
         }
-        tokio::select! {
+        let outcome = tokio::select! {
             outcome = outcome => outcome.unwrap_or_else(|_| kind.refused(CANCELLED)),
             () = self.last_moment() => kind.refused(kind.ending()),
+        };
+        drop(turn);
+        if kind == WorkKind::Write {
+            // Others who see the project hear of it at once.
+            self.announce();
         }
+        outcome
     }
 
     /// Waits until the last moment at which a client can still be sent a result.

@@ -61,6 +61,7 @@ impl Routes {
         });
         let routes = Router::new()
             .route("/mcp", any(endpoint))
+            .route("/mcp/{workspace}/{project}", any(endpoint))
             .route("/healthz", get(health))
             .fallback(nowhere)
             .with_state(Arc::clone(&app));

@@ -1,32 +1,33 @@
-//! Legacy sessions: a connection's state, kept under an unguessable id for as long as the client
-//! uses it.
+//! Legacy sessions: a connection's state, kept while the client uses it. Its id says enough to go on
+//! without that state, for example after a restart.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
 use tokio::task::block_in_place;
-use twig_core::Catalog;
 use twig_mcp::http::ResumedRequest;
 use twig_mcp::{Connection, Ticket};
 
+use super::ended_sessions::EndedSessions;
+use super::sealed_id::{SessionOwner, SessionSealer};
 use crate::jobs::RunningJob;
 
 /// How often to look for unused sessions.
 const SWEEP: Duration = Duration::from_secs(30);
-/// Random bytes of an id.
-const ID_BYTES: usize = 24;
 
 pub(super) struct Sessions {
     limit: usize,
-    /// A session that is unused for this long is removed.
+    /// The connection of a session that is unused for this long is dropped.
     idle: Duration,
+    sealer: SessionSealer,
+    ended: EndedSessions,
     open: Mutex<HashMap<String, Arc<HttpSession>>>,
 }
 
 pub(super) struct HttpSession {
+    owner: SessionOwner,
     inside: Mutex<SessionState>,
     presence: Mutex<Presence>,
 }
@@ -34,7 +35,7 @@ pub(super) struct HttpSession {
 pub(super) struct SessionState {
     pub(super) connection: Connection,
     /// Knows which changes were sent to the client.
-    pub(super) changes: watch::Receiver<Arc<Catalog>>,
+    pub(super) changes: watch::Receiver<u64>,
     /// The running jobs of its requests.
     running: BTreeMap<Ticket, Weak<RunningJob>>,
     /// The streams of requests that wait for the answer to a question.
@@ -91,10 +92,17 @@ struct Presence {
 
 impl Sessions {
     /// Room for `limit` sessions, each kept for `idle` after its last use.
-    pub(super) fn new(limit: usize, idle: Duration) -> Self {
+    pub(super) fn new(
+        limit: usize,
+        idle: Duration,
+        sealer: SessionSealer,
+        ended: EndedSessions,
+    ) -> Self {
         Self {
             limit,
             idle,
+            sealer,
+            ended,
             open: Mutex::default(),
         }
     }
@@ -109,42 +117,32 @@ impl Sessions {
         self.idle.min(SWEEP)
     }
 
-    /// Stores a connection and returns the id of its session, or nothing if all sessions are in
-    /// use.
+    /// Makes the id of a session, and keeps its connection if there is room. Nothing is lost if there
+    /// is none: the id says what is needed to go on.
     pub(super) fn start(
         &self,
+        owner: SessionOwner,
         connection: Connection,
-        changes: watch::Receiver<Arc<Catalog>>,
+        changes: watch::Receiver<u64>,
     ) -> Option<String> {
-        let id = new_id()?;
-        let session = HttpSession {
-            inside: Mutex::new(SessionState {
-                connection,
-                changes,
-                running: BTreeMap::new(),
-                questions: BTreeMap::new(),
-            }),
-            presence: Mutex::new(Presence {
-                used: Instant::now(),
-                came_back: false,
-                stream: None,
-            }),
-        };
-        let mut open = lock(&self.open);
-        if !self.make_room(&mut open) {
-            return None;
-        }
-        open.insert(id.clone(), Arc::new(session));
+        let id = self.sealer.seal(owner, &connection.client_state())?;
+        let session = Arc::new(HttpSession::new(owner, connection, changes));
+        self.keep(&id, &session);
         Some(id)
     }
 
-    /// Whether another session fits.
-    pub(super) fn has_room(&self) -> bool {
-        self.make_room(&mut lock(&self.open))
+    /// Keeps a session, if there is room.
+    fn keep(&self, id: &str, session: &Arc<HttpSession>) -> bool {
+        let mut open = lock(&self.open);
+        let has_room = self.make_room(&mut open);
+        if has_room {
+            open.insert(id.to_owned(), Arc::clone(session));
+        }
+        has_room
     }
 
     /// Removes the unused sessions and, if that is not enough, the one that was unused for the
-    /// longest time. Its client gets an error that makes it start another session.
+    /// longest time. Its client gets another connection with its next request.
     fn make_room(&self, open: &mut HashMap<String, Arc<HttpSession>>) -> bool {
         if open.len() < self.limit {
             return true;
@@ -164,28 +162,48 @@ impl Sessions {
         open.len() < self.limit
     }
 
-    /// Finds a session and records that its client has just used it. The id is not a password: the
-    /// token was checked before, and all clients share that one token, so there is no other client
-    /// to protect the session from.
-    pub(super) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
-        let found = Arc::clone(lock(&self.open).get(id)?);
-        if found.is_idle(self.idle) {
-            self.end(id);
+    /// Finds the session of an owner and records that its client has just used it. A session that is
+    /// not kept here goes on with the connection that `resume` makes of the client's state.
+    ///
+    /// The id is not a password: the door has asked for one before, and the owner has to be the
+    /// caller. `None` whatever is wrong with the id.
+    pub(super) fn find(
+        &self,
+        id: &str,
+        owner: SessionOwner,
+        resume: impl FnOnce(&[u8]) -> (Connection, watch::Receiver<u64>),
+    ) -> Option<FoundSession> {
+        let known = lock(&self.open).get(id).cloned();
+        if let Some(known) = known.filter(|known| !known.is_idle(self.idle)) {
+            if known.owner != owner {
+                return None;
+            }
+            known.touch();
+            return Some(FoundSession {
+                session: known,
+                is_kept: true,
+            });
+        }
+        let state = self.sealer.open_id(id, owner)?;
+        if self.ended.has(id) {
             return None;
         }
-        found.touch();
-        Some(found)
+        let (connection, changes) = resume(&state);
+        let session = Arc::new(HttpSession::new(owner, connection, changes));
+        session.touch();
+        let is_kept = self.keep(id, &session);
+        Some(FoundSession { session, is_kept })
     }
 
-    /// Ends a session, its stream and its jobs. False if there is no such session.
-    pub(super) fn end(&self, id: &str) -> bool {
-        let Some(session) = lock(&self.open).remove(id) else {
+    /// Ends a session, its stream and its jobs. False if there is no such session of this owner.
+    pub(super) fn end(&self, id: &str, owner: SessionOwner) -> bool {
+        if self.sealer.open_id(id, owner).is_none() || self.ended.has(id) {
             return false;
-        };
-        lock(&session.presence).stream = None;
-        let mut inside = session.inside();
-        inside.connection.abandon_all();
-        inside.end_cancelled();
+        }
+        self.ended.add(id);
+        if let Some(session) = lock(&self.open).remove(id) {
+            session.close();
+        }
         true
     }
 
@@ -195,7 +213,39 @@ impl Sessions {
     }
 }
 
+/// A session of the caller.
+pub(super) struct FoundSession {
+    pub(super) session: Arc<HttpSession>,
+    /// Whether the next request finds the same connection.
+    pub(super) is_kept: bool,
+}
+
 impl HttpSession {
+    fn new(owner: SessionOwner, connection: Connection, changes: watch::Receiver<u64>) -> Self {
+        Self {
+            owner,
+            inside: Mutex::new(SessionState {
+                connection,
+                changes,
+                running: BTreeMap::new(),
+                questions: BTreeMap::new(),
+            }),
+            presence: Mutex::new(Presence {
+                used: Instant::now(),
+                came_back: false,
+                stream: None,
+            }),
+        }
+    }
+
+    /// Ends its stream and its jobs.
+    fn close(&self) {
+        lock(&self.presence).stream = None;
+        let mut inside = self.inside();
+        inside.connection.abandon_all();
+        inside.end_cancelled();
+    }
+
     /// The state, for one request at a time. The holder may wait for a disk, so waiting for this
     /// lock moves to another thread.
     pub(super) fn inside(&self) -> MutexGuard<'_, SessionState> {
@@ -249,19 +299,6 @@ impl Drop for Pending {
     }
 }
 
-fn new_id() -> Option<String> {
-    let mut bytes = [0; ID_BYTES];
-    if let Err(error) = getrandom::fill(&mut bytes) {
-        tracing::error!("the system has no random numbers: {error}");
-        return None;
-    }
-    let mut id = String::with_capacity(2 * ID_BYTES);
-    for byte in bytes {
-        let _ = write!(id, "{byte:02x}");
-    }
-    Some(id)
-}
-
 /// The data behind these locks is consistent at every moment, so a panic elsewhere does not spoil
 /// it.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -277,72 +314,94 @@ mod tests {
 
     const LIMIT: usize = 3;
 
-    fn start(sessions: &Sessions) -> Option<String> {
+    fn sessions() -> Sessions {
+        let sealer = SessionSealer::open(Some("a key"), None).unwrap();
+        let idle = Duration::from_secs(300);
+        Sessions::new(LIMIT, idle, sealer, EndedSessions::open(None))
+    }
+
+    fn owner() -> SessionOwner {
+        SessionOwner::new("local", "/mcp")
+    }
+
+    fn connection() -> Connection {
         let identity = ServerIdentity {
             name: String::new(),
             title: String::new(),
             version: String::new(),
         };
-        let server = Arc::new(Server::new(&identity, Limits::default(), Tools::default()));
-        sessions.start(Connection::new(server), watch::channel(Arc::default()).1)
+        let server = Server::new(&identity, Limits::default(), Tools::default());
+        Connection::new(Arc::new(server))
+    }
+
+    fn start(sessions: &Sessions) -> String {
+        let changes = watch::channel(0).1;
+        sessions.start(owner(), connection(), changes).unwrap()
+    }
+
+    fn find(sessions: &Sessions, id: &str) -> Option<FoundSession> {
+        sessions.find(id, owner(), |_| (connection(), watch::channel(0).1))
+    }
+
+    fn is_kept(sessions: &Sessions, id: &str) -> bool {
+        lock(&sessions.open).contains_key(id)
     }
 
     /// Makes it look as if a session was last used long ago.
     fn age(sessions: &Sessions, id: &str) {
-        let session = sessions.find(id).unwrap();
+        let session = find(sessions, id).unwrap().session;
         lock(&session.presence).used = Instant::now().checked_sub(sessions.idle).unwrap();
     }
 
     #[test]
-    fn a_session_that_nobody_uses_is_forgotten() {
-        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
-        let (kept, idle) = (start(&sessions).unwrap(), start(&sessions).unwrap());
-        age(&sessions, &idle);
-        assert!(sessions.find(&idle).is_none());
-        let idle = start(&sessions).unwrap();
+    fn the_connection_of_an_unused_session_is_dropped_and_its_id_still_works() {
+        let sessions = sessions();
+        let (kept, idle) = (start(&sessions), start(&sessions));
         age(&sessions, &idle);
         sessions.expire();
-        assert!(!sessions.end(&idle));
-        assert!(sessions.find(&kept).is_some());
+        assert!(!is_kept(&sessions, &idle) && is_kept(&sessions, &kept));
+        assert!(find(&sessions, &idle).unwrap().is_kept);
+        assert!(is_kept(&sessions, &idle));
     }
 
     #[test]
     fn the_session_that_was_unused_for_the_longest_time_makes_room() {
-        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
-        let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
-        assert_eq!(ids.len(), LIMIT);
-        assert!(sessions.find(&ids[0]).is_some(), "it is used");
+        let sessions = sessions();
+        let ids: Vec<String> = (0..LIMIT).map(|_| start(&sessions)).collect();
+        assert!(find(&sessions, &ids[0]).is_some(), "it is used");
         // Sessions whose clients never came back go first, oldest first; then the one that was used
         // again.
         for gone in [1, 2, 0] {
-            let id = start(&sessions).unwrap();
-            assert!(sessions.find(&id).is_some());
-            assert!(sessions.find(&ids[gone]).is_none(), "{gone}");
+            let id = start(&sessions);
+            assert!(find(&sessions, &id).is_some());
+            assert!(!is_kept(&sessions, &ids[gone]), "{gone}");
         }
         assert_eq!(lock(&sessions.open).len(), LIMIT);
     }
 
     #[test]
     fn a_session_in_use_makes_no_room() {
-        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
-        let ids: Vec<String> = (0..LIMIT).filter_map(|_| start(&sessions)).collect();
+        let sessions = sessions();
+        let ids: Vec<String> = (0..LIMIT).map(|_| start(&sessions)).collect();
         let streams: Vec<_> = ids[1..]
             .iter()
-            .filter_map(|id| Some(sessions.find(id)?.open_stream()))
+            .filter_map(|id| Some(find(&sessions, id)?.session.open_stream()))
             .collect();
-        let answered = sessions.find(&ids[0]);
-        assert!(start(&sessions).is_none());
+        let answered = find(&sessions, &ids[0]);
+        let more = start(&sessions);
+        assert!(!is_kept(&sessions, &more));
+        assert!(!find(&sessions, &more).unwrap().is_kept, "it is answered");
         drop(answered);
-        assert!(start(&sessions).is_some());
-        assert!(sessions.find(&ids[0]).is_none());
+        assert!(find(&sessions, &more).unwrap().is_kept);
+        assert!(!is_kept(&sessions, &ids[0]));
         drop(streams);
     }
 
     #[test]
     fn a_stream_ends_with_its_session_or_with_the_next_stream() {
-        let sessions = Sessions::new(LIMIT, Duration::from_secs(300));
-        let id = start(&sessions).unwrap();
-        let session = sessions.find(&id).unwrap();
+        let sessions = sessions();
+        let id = start(&sessions);
+        let session = find(&sessions, &id).unwrap().session;
         let mut first = session.open_stream();
         assert!(matches!(
             first.try_recv(),
@@ -353,10 +412,25 @@ mod tests {
             first.try_recv(),
             Err(oneshot::error::TryRecvError::Closed)
         ));
-        sessions.end(&id);
+        assert!(sessions.end(&id, owner()));
         assert!(matches!(
             second.try_recv(),
             Err(oneshot::error::TryRecvError::Closed)
         ));
+        assert!(find(&sessions, &id).is_none(), "it does not come back");
+        assert!(!sessions.end(&id, owner()));
+    }
+
+    #[test]
+    fn a_session_belongs_to_its_owner() {
+        let sessions = sessions();
+        let id = start(&sessions);
+        let other = SessionOwner::new("anna", "/mcp");
+        let resume = |_: &[u8]| (connection(), watch::channel(0).1);
+        assert!(sessions.find(&id, other, resume).is_none());
+        age(&sessions, &id);
+        assert!(sessions.find(&id, other, resume).is_none());
+        assert!(!sessions.end(&id, other));
+        assert!(find(&sessions, &id).is_some());
     }
 }

@@ -14,10 +14,11 @@ use futures_util::stream::unfold;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use twig_core::Catalog;
-use twig_mcp::{Connection, Outbox};
+use twig_mcp::{Connection, Outbox, Server};
 
 use super::Shared;
 use super::accept::is_over;
+use super::caller::Caller;
 use super::sessions::HttpSession;
 
 /// A comment, which clients ignore.
@@ -27,8 +28,9 @@ pub(super) const COMMENT: &[u8] = b":\n\n";
 pub(super) fn subscription(
     connection: Connection,
     acknowledgement: &[u8],
-    changes: watch::Receiver<Arc<Catalog>>,
-    shared: &Shared,
+    changes: watch::Receiver<u64>,
+    caller: Caller,
+    shared: &Arc<Shared>,
 ) -> Response {
     let mut first = Events::default();
     first.bytes(acknowledgement);
@@ -41,11 +43,13 @@ pub(super) fn subscription(
         beat: Instant::now() + shared.limits.keep_alive,
         ending: shared.ending.clone(),
         ended: None,
+        caller,
+        shared: Arc::clone(shared),
     })
 }
 
 /// The one stream of a session.
-pub(super) fn session(session: Arc<HttpSession>, shared: &Shared) -> Response {
+pub(super) fn session(session: Arc<HttpSession>, caller: Caller, shared: &Arc<Shared>) -> Response {
     let ended = session.open_stream();
     let changes = session.inside().changes.clone();
     respond(Stream {
@@ -56,6 +60,8 @@ pub(super) fn session(session: Arc<HttpSession>, shared: &Shared) -> Response {
         beat: Instant::now() + shared.limits.keep_alive,
         ending: shared.ending.clone(),
         ended: Some(ended),
+        caller,
+        shared: Arc::clone(shared),
     })
 }
 
@@ -86,12 +92,14 @@ pub(super) fn event_stream(events: Body) -> Response {
 struct Stream {
     voice: StreamConnection,
     first: Option<Vec<u8>>,
-    changes: watch::Receiver<Arc<Catalog>>,
+    changes: watch::Receiver<u64>,
     /// The keep-alive interval, and when the next one is due.
     keep_alive: Duration,
     beat: Instant,
     ending: watch::Receiver<bool>,
     ended: Option<oneshot::Receiver<()>>,
+    caller: Caller,
+    shared: Arc<Shared>,
 }
 
 /// The connection that a stream belongs to.
@@ -118,7 +126,11 @@ impl Stream {
                 changed = self.changes.changed() => {
                     changed.ok()?;
                     self.changes.mark_unchanged();
-                    self.voice.announce(&self.changes, &mut events);
+                    // A caller who may not read here any more hears nothing more.
+                    self.caller = self.caller.renewed(&self.shared)?;
+                    let view = &self.caller.view;
+                    let catalog = view.published(&self.shared.service);
+                    self.voice.announce(&catalog, &view.server, &mut events);
                 }
                 () = sleep_until(self.beat) => {
                     self.voice.touch();
@@ -136,14 +148,18 @@ impl Stream {
 }
 
 impl StreamConnection {
-    fn announce(&mut self, changes: &watch::Receiver<Arc<Catalog>>, out: &mut Events) {
+    fn announce(&mut self, catalog: &Catalog, server: &Arc<Server>, out: &mut Events) {
         match self {
-            Self::Own(connection) => connection.catch_up(&changes.borrow(), out),
+            Self::Own(connection) => {
+                connection.serve_as(server);
+                connection.catch_up(catalog, out);
+            }
             Self::Session(session) => {
                 let mut inside = session.inside();
                 // The session's own receiver knows which changes were sent.
-                let catalog = Arc::clone(&inside.changes.borrow_and_update());
-                inside.connection.catch_up(&catalog, out);
+                inside.changes.mark_unchanged();
+                inside.connection.serve_as(server);
+                inside.connection.catch_up(catalog, out);
             }
         }
     }

@@ -45,9 +45,9 @@ fn search() -> Work {
 
 /// Jobs that each run `run`, and wait at most `wait` for their turn.
 fn jobs(wait: Duration, run: impl Fn(Work, &Stop) -> WorkOutcome + Send + Sync + 'static) -> Jobs {
-    let run = move |work: Work, _: &mut Worker, stop: &Stop| run(work, stop);
+    let run = move |work: Work, _: &JobPlace, _: &mut Worker, stop: &Stop| run(work, stop);
     let run: Arc<RunWork> = Arc::new(run);
-    Jobs::with(&run, wait, 0, None)
+    Jobs::with(&run, wait, 0)
 }
 
 /// Jobs that each end when the test lets them.
@@ -89,9 +89,10 @@ impl<'j, T: Send + 'static> Starter<'j, T> {
 
     fn start(&self, work: Work, lane: Lane, whose: T) -> RunningJob {
         let told = self.told.clone();
-        self.jobs.start(work, lane, move |outcome| {
-            let _ = told.send((whose, outcome));
-        })
+        self.jobs
+            .start(work, &JobPlace::default(), lane, move |outcome| {
+                let _ = told.send((whose, outcome));
+            })
     }
 }
 
@@ -169,7 +170,7 @@ fn a_mistake_of_ours_costs_one_job_and_no_place() {
 #[test]
 fn a_receiver_that_fails_costs_no_place() {
     let jobs = jobs(SOON, |_, _| WorkOutcome::Search(Ok(Vec::new())));
-    let first = jobs.start(search(), Lane::default(), |_| {
+    let first = jobs.start(search(), &JobPlace::default(), Lane::default(), |_| {
         panic!("as the test wants it")
     });
     let (starter, outcomes) = Starter::new(&jobs);

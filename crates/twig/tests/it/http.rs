@@ -14,6 +14,7 @@ mod messages;
 mod modern;
 mod page;
 mod paths;
+mod people;
 mod questions;
 mod read_only;
 mod resources;

@@ -263,6 +263,7 @@ fn add_folders(
                 ..Options::default()
             },
             package: None,
+            workspace: None,
         };
         file.add(&places, &entry(&places, &remembered))?;
         is_new = true;

@@ -17,6 +17,10 @@ pub(crate) struct Caller {
     pub(crate) stream: BufReader<TcpStream>,
     /// Messages that came together with an earlier one.
     events: VecDeque<Value>,
+    /// Where requests go.
+    pub(crate) path: String,
+    /// The key that every request has.
+    pub(crate) key: Option<String>,
 }
 
 /// What came back.
@@ -53,7 +57,21 @@ impl Caller {
             port,
             stream: BufReader::new(stream),
             events: VecDeque::new(),
+            path: "/mcp".to_owned(),
+            key: None,
         }
+    }
+
+    /// The same, with a key.
+    pub(crate) fn with_key(mut self, key: &str) -> Self {
+        self.key = Some(key.to_owned());
+        self
+    }
+
+    /// The same, for another address.
+    pub(crate) fn at(mut self, path: &str) -> Self {
+        path.clone_into(&mut self.path);
+        self
     }
 
     /// Sends bytes as they are.
@@ -67,9 +85,13 @@ impl Caller {
     /// Sends a request with these headers; `Host` is ours unless given.
     pub(crate) fn start(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) {
         let mut head = format!(
-            "{method} /mcp HTTP/1.1\r\ncontent-length: {}\r\n",
+            "{method} {} HTTP/1.1\r\ncontent-length: {}\r\n",
+            self.path,
             body.len()
         );
+        if let Some(key) = &self.key {
+            head += &format!("authorization: Bearer {key}\r\n");
+        }
         if headers
             .iter()
             .all(|(name, _)| !name.eq_ignore_ascii_case("host"))

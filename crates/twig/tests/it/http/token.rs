@@ -165,14 +165,14 @@ fn what_others_can_reach_needs_a_token() {
     let env = env("");
     insta::assert_snapshot!(env.run(["serve", "--http", "0.0.0.0:0"]), @r#"
     --- stderr
-    error: without a token, 0.0.0.0:0 would serve your prompts to everyone who can reach it
-    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
+    error: without a key or a token, 0.0.0.0:0 would serve your prompts to everyone who can reach it
+    hint: make a key with `twig key create NAME --role reader`, set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
     --- exit 1
     "#);
     insta::assert_snapshot!(env.run(["serve", "--http", "[::]:0"]), @r#"
     --- stderr
-    error: without a token, [::]:0 would serve your prompts to everyone who can reach it
-    hint: set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
+    error: without a key or a token, [::]:0 would serve your prompts to everyone who can reach it
+    hint: make a key with `twig key create NAME --role reader`, set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1
     --- exit 1
     "#);
     fs::write(env.work().join("empty"), "\n").expect("writable");

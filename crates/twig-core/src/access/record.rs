@@ -1,0 +1,438 @@
+//! All keys and roles of a server, and every change of them.
+
+use super::access_error::AccessError;
+use super::key_text::KeyText;
+use super::place::{AccessPlace, Grantee};
+use super::rights::{AccessRights, Principal};
+use super::verbs::AccessRole;
+use crate::store::Timestamp;
+
+/// The most keys, also revoked ones, and the most roles.
+const MOST: usize = 10_000;
+/// A clock may be this much behind, in milliseconds, before a key that expired is refused.
+const LENIENCE: i64 = 60_000;
+
+/// All keys and roles of a server, and every change of them, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessRecord {
+    /// Every key that was ever made.
+    pub keys: Vec<AccessKey>,
+    /// Who has which role where.
+    pub grants: Vec<RoleGrant>,
+    /// What was changed, by whom and when.
+    pub changes: Vec<AccessChange>,
+}
+
+/// A key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessKey {
+    /// The part of the key that names it.
+    pub id: Box<str>,
+    /// The person who has it.
+    pub name: Box<str>,
+    /// SHA-256 of the whole key.
+    pub digest: [u8; 32],
+    /// The key before the last rotation, while it still works.
+    pub old: Option<OldSecret>,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it stops to work.
+    pub expires: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked: Option<Timestamp>,
+}
+
+/// A key that was replaced and works for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OldSecret {
+    /// The part of the key that names it.
+    pub id: Box<str>,
+    /// SHA-256 of the whole key.
+    pub digest: [u8; 32],
+    /// When it stops to work.
+    pub until: Timestamp,
+}
+
+/// Whether a key works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyState {
+    /// It does.
+    Valid,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+impl KeyState {
+    /// The word for it in lists.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// A role of somebody in a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleGrant {
+    /// Who has it.
+    pub who: Grantee,
+    /// Which one.
+    pub role: AccessRole,
+    /// Where.
+    pub place: AccessPlace,
+}
+
+/// A change of keys or roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessChange {
+    /// When it was made.
+    pub at: Timestamp,
+    /// By whom.
+    pub actor: Box<str>,
+    /// What was done, such as `key.create`.
+    pub action: Box<str>,
+    /// To what: names, roles and places, never a secret.
+    pub what: Box<str>,
+    /// SHA-256 of the digest before and of all of this.
+    pub digest: [u8; 32],
+}
+
+impl AccessKey {
+    /// Whether it works.
+    pub fn state(&self, now: Timestamp) -> KeyState {
+        if self.revoked.is_some() {
+            KeyState::Revoked
+        } else if self.expires.is_some_and(|until| is_over(until, now)) {
+            KeyState::Expired
+        } else {
+            KeyState::Valid
+        }
+    }
+
+    /// The digests that are accepted, each with the id in front of its secret and the time until
+    /// which it is.
+    pub fn accepted(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&str, &[u8; 32], Option<Timestamp>)> {
+        let is_valid = self.state(now) == KeyState::Valid;
+        let lenient = |until: Timestamp| Timestamp(until.0.saturating_add(LENIENCE));
+        let own = self.expires.map(lenient);
+        let old = self.old.as_ref().filter(|old| !is_over(old.until, now));
+        let old = old.map(|old| {
+            let until = lenient(old.until);
+            let until = own.filter(|own| own.0 < until.0).unwrap_or(until);
+            (&*old.id, &old.digest, Some(until))
+        });
+        let all = [Some((&*self.id, &self.digest, own)), old];
+        all.into_iter().flatten().filter(move |_| is_valid)
+    }
+}
+
+fn is_over(until: Timestamp, now: Timestamp) -> bool {
+    now.0 > until.0.saturating_add(LENIENCE)
+}
+
+/// Who changes the record, and when.
+type Actor<'a> = (&'a str, Timestamp);
+
+impl AccessRecord {
+    /// Makes a key for a person who has none, with a first role.
+    pub fn create_key(
+        &mut self,
+        name: &str,
+        role: AccessRole,
+        place: AccessPlace,
+        expires: Option<Timestamp>,
+        random: &[u8],
+        actor: Actor<'_>,
+    ) -> Result<KeyText, AccessError> {
+        let who = Grantee::person(name)?;
+        if self.working(name).is_some() {
+            return Err(AccessError::KeyExists(name.into()));
+        }
+        check_room(self.keys.len(), "keys")?;
+        check_room(self.grants.len(), "roles")?;
+        let key = KeyText::from_random(random).ok_or(AccessError::NoRandomness)?;
+        self.keys.push(AccessKey {
+            id: key.id().into(),
+            name: name.into(),
+            digest: key.digest(),
+            old: None,
+            created: actor.1,
+            expires,
+            revoked: None,
+        });
+        let until = expires.map_or_else(String::new, |until| format!(", until {until}"));
+        let what = format!("{name} ({}): {} {place}{until}", key.id(), role.as_str());
+        self.grants.push(RoleGrant { who, role, place });
+        self.note(actor, "key.create", what);
+        Ok(key)
+    }
+
+    /// Replaces the secret of a key; the old one works until then.
+    pub fn rotate_key(
+        &mut self,
+        name: &str,
+        old_until: Option<Timestamp>,
+        random: &[u8],
+        actor: Actor<'_>,
+    ) -> Result<KeyText, AccessError> {
+        let no_key = || AccessError::NoKey(name.into());
+        let found = self.working_mut(name).ok_or_else(no_key)?;
+        let key = KeyText::from_random(random).ok_or(AccessError::NoRandomness)?;
+        let before = std::mem::replace(&mut found.id, key.id().into());
+        let digest = std::mem::replace(&mut found.digest, key.digest());
+        found.old = old_until.map(|until| OldSecret {
+            id: before.clone(),
+            digest,
+            until,
+        });
+        let grace = old_until.map_or_else(String::new, |until| {
+            format!(", the old one works until {until}")
+        });
+        let what = format!("{name} ({before} → {}){grace}", key.id());
+        self.note(actor, "key.rotate", what);
+        Ok(key)
+    }
+
+    /// Revokes a key, and takes away the roles of its person.
+    pub fn revoke_key(&mut self, name: &str, actor: Actor<'_>) -> Result<(), AccessError> {
+        let no_key = || AccessError::NoKey(name.into());
+        let found = self.working_mut(name).ok_or_else(no_key)?;
+        found.revoked = Some(actor.1);
+        found.old = None;
+        let what = format!("{name} ({})", found.id);
+        let is_theirs =
+            |grant: &RoleGrant| matches!(&grant.who, Grantee::Person(it) if **it == *name);
+        self.grants.retain(|grant| !is_theirs(grant));
+        self.note(actor, "key.revoke", what);
+        Ok(())
+    }
+
+    /// Gives a role.
+    pub fn add_grant(&mut self, grant: RoleGrant, actor: Actor<'_>) -> Result<(), AccessError> {
+        if let Grantee::Person(name) = &grant.who
+            && self.working(name).is_none()
+        {
+            return Err(AccessError::NoKey(name.clone()));
+        }
+        let (who, role, place) = words(&grant);
+        if self.grants.contains(&grant) {
+            return Err(AccessError::GrantExists { who, role, place });
+        }
+        check_room(self.grants.len(), "roles")?;
+        self.grants.push(grant);
+        self.note(actor, "grant.add", format!("{who}: {role} {place}"));
+        Ok(())
+    }
+
+    /// Takes a role away.
+    pub fn remove_grant(&mut self, grant: &RoleGrant, actor: Actor<'_>) -> Result<(), AccessError> {
+        let (who, role, place) = words(grant);
+        let Some(at) = self.grants.iter().position(|known| known == grant) else {
+            return Err(AccessError::NoGrant { who, role, place });
+        };
+        self.grants.remove(at);
+        self.note(actor, "grant.remove", format!("{who}: {role} {place}"));
+        Ok(())
+    }
+
+    /// Whether every request needs a key: once there was one, for good.
+    pub fn asks_for_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The person who has a key.
+    pub fn principal(&self, key: &AccessKey) -> Principal {
+        let mut rights = AccessRights::default();
+        for grant in &self.grants {
+            let is_theirs = match &grant.who {
+                Grantee::Person(name) => *name == key.name,
+                Grantee::Everyone => true,
+                Grantee::Group(_) => false,
+            };
+            if is_theirs {
+                rights.add(&grant.place, grant.role.verbs());
+            }
+        }
+        Principal {
+            // A person who gets another key after a revocation is another one.
+            id: format!("key:{}:{}", key.name, key.created.0).into(),
+            name: key.name.clone(),
+            rights,
+        }
+    }
+
+    /// The key of a person that was not revoked.
+    pub fn working(&self, name: &str) -> Option<&AccessKey> {
+        let mut keys = self.keys.iter();
+        keys.find(|key| *key.name == *name && key.revoked.is_none())
+    }
+
+    fn working_mut(&mut self, name: &str) -> Option<&mut AccessKey> {
+        let mut keys = self.keys.iter_mut();
+        keys.find(|key| *key.name == *name && key.revoked.is_none())
+    }
+
+    fn note(&mut self, (actor, at): Actor<'_>, action: &str, what: String) {
+        let previous = self.changes.last().map_or([0; 32], |last| last.digest);
+        let mut change = AccessChange {
+            at,
+            actor: actor.into(),
+            action: action.into(),
+            what: what.into(),
+            digest: [0; 32],
+        };
+        change.digest = change.chained_to(&previous);
+        self.changes.push(change);
+    }
+
+    /// The position of the first change that is not what was recorded.
+    pub fn first_broken_change(&self) -> Option<usize> {
+        let mut previous = [0; 32];
+        self.changes.iter().position(|change| {
+            let before = std::mem::replace(&mut previous, change.digest);
+            change.digest != change.chained_to(&before)
+        })
+    }
+}
+
+impl AccessChange {
+    fn chained_to(&self, previous: &[u8; 32]) -> [u8; 32] {
+        use sha2::{Digest as _, Sha256};
+        let mut hash = Sha256::new();
+        hash.update(previous);
+        hash.update(self.at.0.to_le_bytes());
+        for part in [&self.actor, &self.action, &self.what] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize().into()
+    }
+}
+
+fn words(grant: &RoleGrant) -> (Box<str>, &'static str, Box<str>) {
+    let RoleGrant { who, role, place } = grant;
+    (
+        who.to_string().into(),
+        role.as_str(),
+        place.to_string().into(),
+    )
+}
+
+fn check_room(count: usize, what: &'static str) -> Result<(), AccessError> {
+    if count < MOST {
+        return Ok(());
+    }
+    Err(AccessError::TooMany(MOST, what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key_text::RANDOM_BYTES;
+    use super::super::verbs::Verbs;
+    use super::*;
+    use crate::store::{Noun, StoreName};
+
+    const NOW: Timestamp = Timestamp(1_000_000);
+
+    fn later(seconds: i64) -> Timestamp {
+        Timestamp(NOW.0 + 1_000 * seconds)
+    }
+
+    fn record() -> (AccessRecord, KeyText) {
+        let mut record = AccessRecord::default();
+        let place = AccessPlace::parse("acme/garden").unwrap();
+        let expires = Some(later(3_600));
+        let key = record
+            .create_key(
+                "anna",
+                AccessRole::Writer,
+                place,
+                expires,
+                &[3; RANDOM_BYTES],
+                ("twig", NOW),
+            )
+            .unwrap();
+        (record, key)
+    }
+
+    fn accepts(record: &AccessRecord, key: &KeyText, now: Timestamp) -> bool {
+        let mut all = record.keys.iter().flat_map(|it| it.accepted(now));
+        all.any(|(id, digest, _)| id == key.id() && *digest == key.digest())
+    }
+
+    #[test]
+    fn a_key_works_until_it_expires_or_is_revoked() {
+        let (mut record, key) = record();
+        assert!(accepts(&record, &key, NOW));
+        assert!(accepts(&record, &key, later(3_660)), "clocks differ");
+        assert!(!accepts(&record, &key, later(3_661)));
+        record.revoke_key("anna", ("twig", NOW)).unwrap();
+        assert!(!accepts(&record, &key, NOW));
+        assert!(record.grants.is_empty());
+        assert!(record.asks_for_keys(), "the door stays closed");
+        let again = record.revoke_key("anna", ("twig", NOW));
+        assert_eq!(again, Err(AccessError::NoKey("anna".into())));
+    }
+
+    #[test]
+    fn a_rotated_key_works_beside_the_new_one_for_a_while() {
+        let (mut record, old) = record();
+        let grace = Some(later(60));
+        let new = record.rotate_key("anna", grace, &[4; RANDOM_BYTES], ("twig", NOW));
+        let new = new.unwrap();
+        assert!(accepts(&record, &old, NOW) && accepts(&record, &new, NOW));
+        assert!(!accepts(&record, &old, later(121)));
+        assert!(accepts(&record, &new, later(121)));
+        let last = record.rotate_key("anna", None, &[5; RANDOM_BYTES], ("twig", NOW));
+        assert!(accepts(&record, &last.unwrap(), NOW));
+        assert!(!accepts(&record, &old, NOW) && !accepts(&record, &new, NOW));
+    }
+
+    #[test]
+    fn rights_are_the_union_of_all_roles() {
+        let (mut record, _) = record();
+        let grant = |who: &str, role, place| RoleGrant {
+            who: Grantee::parse(who).unwrap(),
+            role,
+            place: AccessPlace::parse(place).unwrap(),
+        };
+        let add = |record: &mut AccessRecord, grant| record.add_grant(grant, ("twig", NOW));
+        add(&mut record, grant("everyone", AccessRole::Reader, "acme")).unwrap();
+        add(&mut record, grant("anna", AccessRole::Run, "")).unwrap();
+        let unknown = add(&mut record, grant("bob", AccessRole::Reader, ""));
+        assert_eq!(unknown, Err(AccessError::NoKey("bob".into())));
+        let twice = add(&mut record, grant("anna", AccessRole::Run, ""));
+        assert_eq!(
+            twice.unwrap_err().to_string(),
+            "anna is run everywhere already"
+        );
+        let rights = record.principal(&record.keys[0]).rights;
+        let name = |text| StoreName::parse(Noun::Project, text).unwrap();
+        let on = |project| rights.on_project(&name("acme"), &name(project));
+        assert_eq!(on("garden").words(), "read, write, run");
+        assert_eq!(on("other").words(), "read, run");
+        assert!(!rights.on_workspace(&name("lab")).has(Verbs::READ));
+    }
+
+    #[test]
+    fn a_changed_entry_breaks_the_chain_where_it_is() {
+        let (mut record, _) = record();
+        record
+            .rotate_key("anna", None, &[4; RANDOM_BYTES], ("twig", NOW))
+            .unwrap();
+        record.revoke_key("anna", ("twig", NOW)).unwrap();
+        assert_eq!(record.first_broken_change(), None);
+        record.changes[1].actor = "somebody".into();
+        assert_eq!(record.first_broken_change(), Some(1));
+        let (mut record, _) = self::record();
+        record.changes.clear();
+        assert_eq!(record.first_broken_change(), None);
+    }
+}

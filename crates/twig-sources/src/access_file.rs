@@ -1,0 +1,307 @@
+//! The file with the keys and roles of a server: changed by commands under a lock, and followed by
+//! servers.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use twig_core::access::{
+    AccessChange, AccessError, AccessKey, AccessPlace, AccessRecord, AccessRole, Grantee,
+    OldSecret, RoleGrant,
+};
+use twig_core::store::{Timestamp, hex, read_hex};
+
+use crate::locked_file::{LockError, LockedFile, read_file};
+use crate::stamp::SeenStamp;
+use crate::write_file::NewFile;
+
+/// The form of the file; a later one is refused.
+const FORM: u32 = 1;
+
+/// Why keys and roles were not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AccessFileError {
+    /// The change itself was refused.
+    #[error(transparent)]
+    Refused(#[from] AccessError),
+    /// The file could not be read or written.
+    #[error(transparent)]
+    File(#[from] LockError),
+}
+
+/// Reads the keys and roles; a missing file has none. One that cannot be parsed is an error, and then
+/// nobody is let in.
+pub fn read_access(path: &Path) -> io::Result<AccessRecord> {
+    let bytes = read_file(path)?;
+    bytes
+        .as_deref()
+        .map_or(Ok(AccessRecord::default()), from_bytes)
+}
+
+/// Reads the record, changes it and writes it, while no other command does the same.
+pub fn change_access<R>(
+    path: &Path,
+    change: impl FnOnce(&mut AccessRecord) -> Result<R, AccessError>,
+) -> Result<R, AccessFileError> {
+    let file = LockedFile::open(path)?;
+    let before = file.read().map_err(LockError::from)?;
+    let read = before.as_deref();
+    let read = read.map_or(Ok(AccessRecord::default()), from_bytes);
+    let mut record = read.map_err(LockError::from)?;
+    let result = change(&mut record)?;
+    let bytes = to_bytes(&record).map_err(LockError::from)?;
+    if before.as_deref() != Some(&*bytes) {
+        let written = file.replace(before.as_deref(), &bytes, NewFile::PRIVATE);
+        written.map_err(LockError::from)?;
+    }
+    Ok(result)
+}
+
+/// The file, as a server last read it.
+#[derive(Debug)]
+pub struct FollowedAccess {
+    path: PathBuf,
+    seen: SeenStamp,
+}
+
+impl FollowedAccess {
+    /// Follows a file, which need not exist, and reads it.
+    pub fn new(path: &Path) -> io::Result<(Self, AccessRecord)> {
+        let seen = SeenStamp::at(path);
+        let record = read_access(path)?;
+        let path = path.to_owned();
+        Ok((Self { path, seen }, record))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The record, if the file changed since it was last read; an error if it cannot be read now.
+    pub fn look(&mut self) -> Option<io::Result<AccessRecord>> {
+        let now = SeenStamp::at(&self.path);
+        if self.seen.holds(&now) {
+            return None;
+        }
+        let read = read_access(&self.path);
+        // What could not be read is tried again.
+        self.seen = match read {
+            Ok(_) => now,
+            Err(_) => SeenStamp::never(),
+        };
+        Some(read)
+    }
+}
+
+/// The record as the file has it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AccessFileForm {
+    form: u32,
+    keys: Vec<KeyForm>,
+    roles: Vec<RoleForm>,
+    changes: Vec<ChangeForm>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyForm {
+    id: String,
+    name: String,
+    sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    old: Option<OldSecretForm>,
+    created: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expires: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    revoked: Option<i64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OldSecretForm {
+    id: String,
+    sha256: String,
+    until: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoleForm {
+    who: String,
+    role: String,
+    #[serde(rename = "where")]
+    place: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ChangeForm {
+    at: i64,
+    actor: String,
+    action: String,
+    what: String,
+    sha256: String,
+}
+
+fn to_bytes(record: &AccessRecord) -> io::Result<Vec<u8>> {
+    let keys = record.keys.iter().map(|key| KeyForm {
+        id: key.id.to_string(),
+        name: key.name.to_string(),
+        sha256: hex(&key.digest),
+        old: key.old.as_ref().map(|old| OldSecretForm {
+            id: old.id.to_string(),
+            sha256: hex(&old.digest),
+            until: old.until.0,
+        }),
+        created: key.created.0,
+        expires: key.expires.map(|at| at.0),
+        revoked: key.revoked.map(|at| at.0),
+    });
+    let roles = record.grants.iter().map(|grant| RoleForm {
+        who: grant.who.to_string(),
+        role: grant.role.as_str().to_owned(),
+        place: grant.place.as_text(),
+    });
+    let changes = record.changes.iter().map(|change| ChangeForm {
+        at: change.at.0,
+        actor: change.actor.to_string(),
+        action: change.action.to_string(),
+        what: change.what.to_string(),
+        sha256: hex(&change.digest),
+    });
+    let form = AccessFileForm {
+        form: FORM,
+        keys: keys.collect(),
+        roles: roles.collect(),
+        changes: changes.collect(),
+    };
+    let mut bytes = serde_json::to_vec_pretty(&form).map_err(io::Error::from)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+fn from_bytes(bytes: &[u8]) -> io::Result<AccessRecord> {
+    #[derive(Deserialize)]
+    struct OnlyForm {
+        form: u32,
+    }
+    let wrong = |what: &str| io::Error::other(format!("it is not a list of keys: {what}"));
+    let only: OnlyForm =
+        serde_json::from_slice(bytes).map_err(|error| wrong(&error.to_string()))?;
+    if only.form > FORM {
+        return Err(io::Error::other(
+            "a newer version of Twig has written it: update this one",
+        ));
+    }
+    let read: AccessFileForm =
+        serde_json::from_slice(bytes).map_err(|error| wrong(&error.to_string()))?;
+    let digest = |text: &str| read_hex(text).ok_or_else(|| wrong("a digest is not SHA-256"));
+    let mut record = AccessRecord::default();
+    for key in read.keys {
+        let old = key.old.map(|old| {
+            Ok::<_, io::Error>(OldSecret {
+                digest: digest(&old.sha256)?,
+                id: old.id.into(),
+                until: Timestamp(old.until),
+            })
+        });
+        record.keys.push(AccessKey {
+            digest: digest(&key.sha256)?,
+            old: old.transpose()?,
+            id: key.id.into(),
+            name: key.name.into(),
+            created: Timestamp(key.created),
+            expires: key.expires.map(Timestamp),
+            revoked: key.revoked.map(Timestamp),
+        });
+    }
+    for role in read.roles {
+        record.grants.push(RoleGrant {
+            who: Grantee::parse(&role.who).map_err(|error| wrong(&error.to_string()))?,
+            role: AccessRole::parse(&role.role).ok_or_else(|| wrong("an unknown role"))?,
+            place: AccessPlace::parse(&role.place).map_err(|error| wrong(&error.to_string()))?,
+        });
+    }
+    for change in read.changes {
+        record.changes.push(AccessChange {
+            digest: digest(&change.sha256)?,
+            at: Timestamp(change.at),
+            actor: change.actor.into(),
+            action: change.action.into(),
+            what: change.what.into(),
+        });
+    }
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use twig_core::access::RANDOM_BYTES;
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("twig/access.json");
+        let actor = ("twig", Timestamp(1_000));
+        let key = change_access(&path, |record| {
+            let place = AccessPlace::parse("acme").unwrap();
+            let until = Some(Timestamp(9_000));
+            record.create_key(
+                "anna",
+                AccessRole::Writer,
+                place,
+                until,
+                &[1; RANDOM_BYTES],
+                actor,
+            )
+        });
+        let key = key.unwrap();
+        change_access(&path, |record| {
+            record.rotate_key("anna", Some(Timestamp(5_000)), &[2; RANDOM_BYTES], actor)
+        })
+        .unwrap();
+        let record = read_access(&path).unwrap();
+        assert_eq!(record.keys[0].old.as_ref().unwrap().digest, key.digest());
+        assert_eq!(record.first_broken_change(), None);
+        assert_eq!(from_bytes(&to_bytes(&record).unwrap()).unwrap(), record);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(&key.reveal()[16..]), "no secret is stored");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_refused_change_writes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.json");
+        let refused = change_access(&path, |record| {
+            record.revoke_key("anna", ("twig", Timestamp(0)))
+        });
+        assert!(matches!(refused, Err(AccessFileError::Refused(_))));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_newer_file_is_refused() {
+        let error = from_bytes(br#"{"form": 2, "people": []}"#).unwrap_err();
+        assert!(error.to_string().contains("newer version"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+            let _ = from_bytes(&bytes);
+        }
+    }
+}

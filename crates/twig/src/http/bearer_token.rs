@@ -1,0 +1,82 @@
+//! The token that all clients share, from a file or the environment.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use subtle::ConstantTimeEq;
+
+use super::door::is_this_machine;
+use super::limits;
+use crate::command_error::{CommandError, reason};
+use crate::places;
+
+const MAKE_TOKEN: &str = "make one with `openssl rand -hex 32`";
+
+/// A secret; it is compared and never shown.
+pub(super) struct BearerToken(Box<[u8]>);
+
+impl BearerToken {
+    /// Reads the token from a file or the environment. A short one is refused if other machines can
+    /// connect and guess it.
+    pub(super) fn find(
+        file: Option<&Path>,
+        address: SocketAddr,
+    ) -> Result<Option<Self>, CommandError> {
+        let (token, place) = match file {
+            Some(path) => {
+                let text = fs::read_to_string(path).map_err(|error| {
+                    let path = path.display();
+                    let message = format!("could not read the token in {path}: {}", reason(&error));
+                    CommandError::fixable(message)
+                })?;
+                (text, path.display().to_string())
+            }
+            None => match places::token_from_environment() {
+                Some(token) => (
+                    token.to_string_lossy().into_owned(),
+                    "TWIG_TOKEN".to_owned(),
+                ),
+                None => return Ok(None),
+            },
+        };
+        let token = token.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let message = format!("the token in {place} has to be one word of ASCII characters");
+            return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
+        }
+        if token.len() < limits::GOOD_TOKEN {
+            let (length, least, good) = (token.len(), limits::TOKEN, limits::GOOD_TOKEN);
+            if length < least && !is_this_machine(address) {
+                let message = format!(
+                    "the token in {place} has {length} characters, and {address} needs one of at least {least}: others could guess it"
+                );
+                return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
+            }
+            tracing::warn!(
+                "the token in {place} has {length} characters and is easy to guess: use at least {good}; {MAKE_TOKEN}"
+            );
+        }
+        if let Some(path) = file {
+            warn_if_shared(path);
+        }
+        Ok(Some(Self(token.as_bytes().into())))
+    }
+
+    /// Compares in constant time.
+    pub(super) fn is(&self, shown: &[u8]) -> bool {
+        bool::from(self.0.ct_eq(shown))
+    }
+}
+
+/// Warns about a file whose token every user of the machine can read.
+fn warn_if_shared(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let found = fs::metadata(path);
+    if found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o004 != 0) {
+        let path = path.display();
+        tracing::warn!(
+            "every user of this machine can read the token in {path}: run `chmod 600 {path}`"
+        );
+    }
+}

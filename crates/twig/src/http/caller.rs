@@ -1,0 +1,75 @@
+//! Whoever sent a request: who they are, where, and what they see there.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::http::request::Parts;
+use twig_core::Catalog;
+use twig_mcp::http::HttpRefusal;
+use twig_sources::ViewScope;
+
+use super::Shared;
+use super::doorkeeper::Admission;
+use super::sealed_id::SessionOwner;
+use super::views::{HttpView, scope_of};
+
+/// A caller who was let in, with what they see at the address of the request.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) admission: Admission,
+    scope: ViewScope,
+    pub(super) view: Arc<HttpView>,
+    /// The owner of the sessions that begin with this request.
+    pub(super) owner: SessionOwner,
+}
+
+/// Why a caller gets no answer.
+pub(super) enum CallerRefusal {
+    /// It is not there, or not for this caller.
+    Refused(HttpRefusal),
+    /// The next request is answered after this many seconds.
+    Later(u64),
+}
+
+impl Caller {
+    /// The caller of a request whose credentials were accepted.
+    pub(super) fn new(
+        admission: Admission,
+        parts: &Parts,
+        shared: &Shared,
+    ) -> Result<Self, CallerRefusal> {
+        if let Some(person) = admission.person()
+            && let Err(wait) = person.allowance.take(Instant::now())
+        {
+            return Err(CallerRefusal::Later(wait.as_secs() + 1));
+        }
+        let path = parts.uri.path();
+        let no_address = CallerRefusal::Refused(HttpRefusal::NoAddress);
+        let scope = scope_of(path).ok_or(no_address)?;
+        let found = shared.views.find(&admission, &scope, &shared.service);
+        let view = found.map_err(CallerRefusal::Refused)?;
+        Ok(Self {
+            owner: SessionOwner::new(admission.id(), path),
+            admission,
+            scope,
+            view,
+        })
+    }
+
+    /// The same caller as of now; `None` if nothing is there for them any more.
+    pub(super) fn renewed(&self, shared: &Shared) -> Option<Self> {
+        let admission = shared.doorkeeper.readmit(&self.admission)?;
+        let found = shared.views.find(&admission, &self.scope, &shared.service);
+        Some(Self {
+            owner: self.owner,
+            scope: self.scope.clone(),
+            admission,
+            view: found.ok()?,
+        })
+    }
+
+    /// What the caller sees now.
+    pub(super) fn catalog(&self, shared: &Shared) -> Arc<Catalog> {
+        self.view.catalog(&shared.service)
+    }
+}

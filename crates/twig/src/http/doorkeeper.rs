@@ -1,0 +1,264 @@
+//! Who sent a request: anybody on this machine, somebody with the token, or the person with a key.
+//!
+//! Keys are in a file that commands change; a server looks at it several times a second. Once there
+//! was a key, every request needs one, also if the file is gone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use axum::http::{HeaderMap, header};
+use subtle::ConstantTimeEq;
+use twig_core::access::{AccessRecord, AccessRights, KeyText, Principal};
+use twig_core::store::Timestamp;
+use twig_mcp::http::HttpRefusal;
+use twig_sources::{FollowedAccess, ViewScope, now};
+
+use super::allowance::{Allowance, AllowanceLimits};
+use super::bearer_token::BearerToken;
+use super::headers::one;
+use super::views::HttpView;
+use crate::command_error::reason;
+
+/// Checks credentials.
+pub(super) struct Doorkeeper {
+    token: Option<BearerToken>,
+    people: RwLock<Arc<People>>,
+    file: Mutex<Option<FollowedAccess>>,
+    limits: AllowanceLimits,
+}
+
+/// Everyone who has a key.
+#[derive(Default)]
+struct People {
+    /// Whether every request needs a key or the token.
+    asks: bool,
+    by_key: HashMap<Box<str>, Arc<Person>>,
+}
+
+/// Somebody with a key that works.
+pub(super) struct Person {
+    key: Box<str>,
+    digest: [u8; 32],
+    /// When the key stops to work.
+    until: Option<Timestamp>,
+    principal: Principal,
+    pub(super) allowance: Arc<Allowance>,
+    /// What this person used last.
+    view: Mutex<Option<(ViewScope, Weak<HttpView>)>>,
+}
+
+/// Somebody who was let in.
+#[derive(Clone)]
+pub(super) enum Admission {
+    /// Anybody on this machine: nothing is asked for.
+    Local,
+    /// Somebody with the token.
+    Token,
+    /// A person.
+    Person(Arc<Person>),
+}
+
+impl Admission {
+    /// Identifies the caller, also after a restart.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Local => "local",
+            Self::Token => "token",
+            Self::Person(person) => &person.principal.id,
+        }
+    }
+
+    /// The person, if it is a known one.
+    pub(super) fn person(&self) -> Option<&Person> {
+        match self {
+            Self::Person(person) => Some(person),
+            _ => None,
+        }
+    }
+
+    /// What the caller may do; `None` if that is everything.
+    pub(super) fn rights(&self) -> Option<&AccessRights> {
+        self.person().map(|person| &person.principal.rights)
+    }
+}
+
+impl Person {
+    /// The name of the person.
+    pub(super) fn name(&self) -> &str {
+        &self.principal.name
+    }
+
+    /// The view that was last used in this scope, if it is still kept.
+    pub(super) fn last_view(&self, scope: &ViewScope) -> Option<Arc<HttpView>> {
+        let view = lock(&self.view);
+        let (known, view) = view.as_ref()?;
+        (known == scope).then(|| view.upgrade()).flatten()
+    }
+
+    pub(super) fn keep_view(&self, scope: &ViewScope, view: &Arc<HttpView>) {
+        *lock(&self.view) = Some((scope.clone(), Arc::downgrade(view)));
+    }
+
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| now.0 > until.0)
+    }
+}
+
+impl Doorkeeper {
+    pub(super) fn new(
+        token: Option<BearerToken>,
+        access: Option<(FollowedAccess, AccessRecord)>,
+        limits: AllowanceLimits,
+    ) -> Self {
+        let (file, record) = access.unzip();
+        let record = record.unwrap_or_default();
+        let people = People::new(&record, &People::default(), &limits);
+        Self {
+            token,
+            people: RwLock::new(Arc::new(people)),
+            file: Mutex::new(file),
+            limits,
+        }
+    }
+
+    /// Whether requests need a key.
+    pub(super) fn asks_for_keys(&self) -> bool {
+        self.people().asks
+    }
+
+    /// Whether requests need a key or the token.
+    pub(super) fn asks(&self) -> bool {
+        self.token.is_some() || self.asks_for_keys()
+    }
+
+    /// Finds out who sent a request.
+    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<Admission, HttpRefusal> {
+        let people = self.people();
+        if self.token.is_none() && !people.asks {
+            return Ok(Admission::Local);
+        }
+        let shown = one(headers, header::AUTHORIZATION);
+        let shown = shown.and_then(|value| value.split_once(' '));
+        let shown = shown.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let Some((_, shown)) = shown else {
+            return Err(HttpRefusal::Token);
+        };
+        let shown = shown.trim();
+        if let Some(person) = people.find(shown) {
+            return Ok(Admission::Person(person));
+        }
+        match &self.token {
+            Some(token) if token.is(shown.as_bytes()) => Ok(Admission::Token),
+            _ => Err(HttpRefusal::Token),
+        }
+    }
+
+    /// The same caller as of now; `None` if the credential is not accepted any more.
+    pub(super) fn readmit(&self, before: &Admission) -> Option<Admission> {
+        match before {
+            Admission::Token => Some(Admission::Token),
+            Admission::Local => (!self.asks()).then_some(Admission::Local),
+            Admission::Person(person) => {
+                let people = self.people();
+                let found = people.by_key.get(&person.key)?;
+                let is_same = found.digest == person.digest && !found.is_over(now());
+                is_same.then(|| Admission::Person(Arc::clone(found)))
+            }
+        }
+    }
+
+    /// Looks at the file, and at the time. Returns whether anybody may do more or less than before.
+    pub(super) fn refresh(&self) -> bool {
+        let before = self.people();
+        let Some(file) = &mut *lock(&self.file) else {
+            return false;
+        };
+        let next = match file.look() {
+            None => {
+                let at = now();
+                let is_over = |person: &Arc<Person>| person.is_over(at);
+                if !before.by_key.values().any(is_over) {
+                    return false;
+                }
+                let by_key = before.by_key.iter().filter(|(_, person)| !is_over(person));
+                let by_key = by_key.map(|(key, person)| (key.clone(), Arc::clone(person)));
+                People {
+                    asks: before.asks,
+                    by_key: by_key.collect(),
+                }
+            }
+            Some(Ok(record)) => {
+                if before.asks && !record.asks_for_keys() {
+                    let path = file.path().display();
+                    tracing::error!(
+                        "{path} with all keys is gone: nobody is let in with a key until it is back"
+                    );
+                }
+                let next = People::new(&record, &before, &self.limits);
+                People {
+                    asks: next.asks || before.asks,
+                    ..next
+                }
+            }
+            Some(Err(error)) => {
+                let path = file.path().display();
+                let why = reason(&error);
+                tracing::debug!("{path} cannot be read, so the keys stay as they were: {why}");
+                return false;
+            }
+        };
+        *self.people.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
+        true
+    }
+
+    fn people(&self) -> Arc<People> {
+        let people = self.people.read();
+        Arc::clone(&people.unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl People {
+    fn new(record: &AccessRecord, before: &Self, limits: &AllowanceLimits) -> Self {
+        let at = now();
+        let mut by_key = HashMap::new();
+        for key in &record.keys {
+            let principal = record.principal(key);
+            let mut known = before.by_key.values();
+            let known = known.find(|it| it.principal.id == principal.id);
+            let allowance = known.map(|it| Arc::clone(&it.allowance));
+            let allowance = allowance.unwrap_or_else(|| Arc::new(Allowance::new(limits)));
+            for (id, digest, until) in key.accepted(at) {
+                let person = Person {
+                    key: id.into(),
+                    digest: *digest,
+                    until,
+                    principal: principal.clone(),
+                    allowance: Arc::clone(&allowance),
+                    view: Mutex::default(),
+                };
+                by_key.insert(id.into(), Arc::new(person));
+            }
+        }
+        Self {
+            asks: record.asks_for_keys(),
+            by_key,
+        }
+    }
+
+    /// The person with this key. What is no key at all takes as long as a wrong one.
+    fn find(&self, shown: &str) -> Option<Arc<Person>> {
+        let key = KeyText::parse(shown);
+        let digest = KeyText::digest_of(shown);
+        let found = key.ok().and_then(|key| self.by_key.get(key.id()));
+        let wanted = found.map_or(&[0; 32], |person| &person.digest);
+        let is_right = bool::from(wanted[..].ct_eq(&digest[..]));
+        found
+            .filter(|person| is_right && !person.is_over(now()))
+            .cloned()
+    }
+}
+
+/// The data behind these locks is consistent at every moment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
