@@ -438,6 +438,7 @@ impl Connection {
             _ => Era::Legacy,
         };
         write_refusal(id.or(era.unreadable_id()), refusal, &mut self.buffer);
+        out.refused(refusal.code());
         self.send(out);
     }
 

@@ -77,6 +77,7 @@ mod subscriptions;
 mod tools;
 
 pub use connection::Connection;
+pub use dispatch::METHODS;
 pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind, WorkOutcome};
 pub use outbox::{Outbox, SharedPart};

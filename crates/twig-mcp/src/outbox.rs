@@ -28,6 +28,9 @@ pub trait Outbox {
         self.bytes(page);
     }
 
+    /// Says that the message that begins is an error with this code, for transports that count them.
+    fn refused(&mut self, _code: i32) {}
+
     /// Ends a message. stdio writes its newline here.
     fn message_end(&mut self);
 }

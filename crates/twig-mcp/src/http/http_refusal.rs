@@ -1,6 +1,6 @@
 //! Refusals by the transport itself, as messages of the protocol.
 
-use super::{Headers, Reply};
+use super::{Headers, Reply, ReplyError};
 use crate::connection::write_refusal;
 use crate::era::Era;
 use crate::error::Refusal;
@@ -38,6 +38,42 @@ pub enum HttpRefusal {
 }
 
 impl HttpRefusal {
+    /// Every reason, for counters.
+    pub const REASONS: [&str; 13] = [
+        "body",
+        "token",
+        "host",
+        "origin",
+        "method",
+        "not_acceptable",
+        "slow",
+        "too_large",
+        "media_type",
+        "no_session",
+        "busy",
+        "sessions",
+        "panic",
+    ];
+
+    /// The reason in one word, one of [`HttpRefusal::REASONS`].
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Token => "token",
+            Self::Host(_) => "host",
+            Self::Origin => "origin",
+            Self::Method => "method",
+            Self::NotAcceptable => "not_acceptable",
+            Self::Slow => "slow",
+            Self::TooLarge(_) => "too_large",
+            Self::MediaType => "media_type",
+            Self::NoSession => "no_session",
+            Self::Busy => "busy",
+            Self::Sessions(_) => "sessions",
+            Self::Panic => "panic",
+        }
+    }
+
     /// The reply if the message was not read.
     pub fn reply(&self, headers: &Headers<'_>) -> Reply {
         self.reply_to(headers.era(), None)
@@ -74,6 +110,12 @@ impl HttpRefusal {
         };
         let mut body = Vec::new();
         write_refusal(id.or(era.unreadable_id()), &refusal, &mut body);
-        Reply::new(status, body)
+        Reply {
+            error: Some(ReplyError {
+                code: refusal.code(),
+                reason: Some(self.reason()),
+            }),
+            ..Reply::new(status, body)
+        }
     }
 }
