@@ -20,7 +20,7 @@ use crate::log;
 use crate::places::Places;
 use crate::service::Service;
 use crate::stdio;
-use crate::ui::{Ui, UiOptions};
+use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -74,14 +74,16 @@ impl ServeArgs {
     }
 }
 
-pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
-    let address = options.http.address;
     // Over HTTP, others may be listening.
-    let serves_store = address.is_none();
+    let serves_store = options.http.address.is_none();
     let (config, followed) = config::load_and_follow(&places, serves_store)?;
-    let front = address.map(|address| http::open(address, &options.http));
+    let settings = options.http.over(&config.http_settings);
+    let front = settings
+        .address
+        .map(|address| http::open(address, settings));
     let front = front.transpose()?;
     let access = if options.read_only {
         Access::Read
@@ -123,10 +125,13 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let catalog = live.published();
     live.log_problems();
     options.warn_of_unmatched(&catalog);
-    tracing::info!(
-        "serving {} of {}{}",
+    let offered = format!(
+        "{} of {}",
         counted(catalog.len(), "prompt", "prompts"),
-        counted(catalog.libraries().len(), "library", "libraries"),
+        counted(catalog.libraries().len(), "library", "libraries")
+    );
+    tracing::info!(
+        "serving {offered}{}",
         if options.read_only { ", read-only" } else { "" }
     );
     // The tools reach everything in the project, so `--only` has to offer all of it.
@@ -166,8 +171,8 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     };
     let opened_live = Arc::clone(&service.live);
     let served = match front {
-        Some(front) => http::serve(service, front, config.http),
-        None => serve_client(&service),
+        Some(front) => http::serve(service, front, config.http, &offered, ui),
+        None => serve_client(&service, ui),
     };
     // The thread that follows the disk may not have had the time.
     opened_live.log_problems();
@@ -179,9 +184,9 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     served
 }
 
-fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
+fn serve_client(service: &Service, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     if io::stdin().is_terminal() {
-        Ui::new(UiOptions::default()).insist(
+        ui.insist(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
              hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
         );

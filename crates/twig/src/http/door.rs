@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use subtle::ConstantTimeEq;
 use twig_mcp::http::HttpRefusal;
 
-use super::flags::{HttpArgs, parse_host};
+use super::flags::{HttpSettings, parse_host};
 use super::headers::one;
 use super::limits;
 use crate::command_error::{CommandError, reason};
@@ -43,14 +43,26 @@ pub(super) struct BearerToken(Box<[u8]>);
 
 impl Door {
     /// The checks of a server that listens on `address`.
-    pub(super) fn new(address: SocketAddr, options: &HttpArgs, token: Option<BearerToken>) -> Self {
+    pub(super) fn new(
+        address: SocketAddr,
+        options: &HttpSettings,
+        token: Option<BearerToken>,
+    ) -> Self {
         let port = address.port();
         let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
-        if port == 80 {
+        let (scheme, default_port) = if options.has_tls() {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        if port == default_port {
             // Clients omit the default port.
             hosts.extend(LOOPBACK.map(str::to_owned));
         }
-        let mut origins: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
+        let mut origins: Vec<String> = hosts
+            .iter()
+            .map(|host| format!("{scheme}://{host}"))
+            .collect();
         origins.extend(options.allow_origin.iter().cloned());
         if !address.ip().is_unspecified() {
             hosts.push(address.to_string());
@@ -176,7 +188,7 @@ impl BearerToken {
             );
         }
         if let Some(path) = file {
-            warn_if_shared(path);
+            warn_if_shared("token", path);
         }
         Ok(Some(Self(token.as_bytes().into())))
     }
@@ -187,14 +199,14 @@ impl BearerToken {
     }
 }
 
-/// Warns about a file whose token every user of the machine can read.
-fn warn_if_shared(path: &Path) {
+/// Warns about a file whose secret every user of the machine can read.
+pub(super) fn warn_if_shared(secret: &str, path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let found = fs::metadata(path);
     if found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o004 != 0) {
         let path = path.display();
         tracing::warn!(
-            "every user of this machine can read the token in {path}: run `chmod 600 {path}`"
+            "every user of this machine can read the {secret} in {path}: run `chmod 600 {path}`"
         );
     }
 }

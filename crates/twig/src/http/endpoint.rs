@@ -12,13 +12,14 @@ use tokio::task::block_in_place;
 use tokio::time::sleep;
 use twig_core::{Catalog, Latest, World};
 use twig_mcp::Connection;
-use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply};
+use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply, ReplyError};
 
 use super::Shared;
 use super::bodies::pass_by;
 use super::disk::RequestFiles;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
+use super::metrics::MethodLabel;
 use super::peers::HttpPeer;
 use super::question;
 use super::replies::SentDocument;
@@ -113,6 +114,9 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
     let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
+    if let (Some(peer), Some(method), true) = (peer, exchange.method(), shared.metrics.is_some()) {
+        peer.name_method(MethodLabel::new(method));
+    }
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
     let busy = || exchange.refuse(&HttpRefusal::Busy);
     let document = match exchange.long_document(|| shared.catalog()) {
@@ -306,20 +310,23 @@ async fn send(
     if reply.body.len() <= SMALL_REPLY && reply.shared.is_none() {
         return respond(reply);
     }
-    let status = reply.status;
+    let (status, error) = (reply.status, reply.error);
     match shared.replies.body(reply, document).await {
-        Ok(body) => respond_with(status, body),
+        Ok(body) => respond_with(status, error, body),
         Err(_) => respond(busy()),
     }
 }
 
 pub(super) fn respond(reply: Reply) -> Response {
-    respond_with(reply.status, Body::from(reply.body))
+    respond_with(reply.status, reply.error, Body::from(reply.body))
 }
 
-fn respond_with(status: u16, body: Body) -> Response {
+fn respond_with(status: u16, error: Option<ReplyError>, body: Body) -> Response {
     let has_body = !body.is_end_stream();
     let mut response = Response::new(body);
+    if let Some(error) = error {
+        response.extensions_mut().insert(error);
+    }
     let code = StatusCode::from_u16(status);
     *response.status_mut() = code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if status == 405 {

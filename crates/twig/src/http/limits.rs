@@ -57,6 +57,8 @@ pub(crate) struct HttpLimits {
     pub(crate) keep_alive: Duration,
     /// How long an unused session is kept.
     pub(crate) session: Duration,
+    /// How long the server goes on after a signal before it stops accepting.
+    pub(crate) drain: Duration,
 }
 
 impl Default for HttpLimits {
@@ -73,6 +75,7 @@ impl Default for HttpLimits {
             stall: Duration::from_secs(30),
             keep_alive: Duration::from_secs(15),
             session: Duration::from_secs(5 * 60),
+            drain: Duration::ZERO,
         }
     }
 }

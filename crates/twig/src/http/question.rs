@@ -19,7 +19,8 @@ use twig_mcp::http::{Reply, ResumedRequest};
 use twig_mcp::{Job, Outbox, WorkOutcome};
 
 use super::Shared;
-use super::accept::is_over;
+use super::drain::StreamEnding;
+use super::metrics::OpenStream;
 use super::peers::HttpPeer;
 use super::sessions::Pending;
 use super::stream::{COMMENT, Events, event_stream};
@@ -43,7 +44,9 @@ pub(super) fn stream(
         beat: now + shared.limits.keep_alive,
         peer: peer.cloned(),
         shared: Arc::clone(shared),
+        ending: shared.stream_ending(),
         pending,
+        _open: shared.streams.open(),
     };
     let events = unfold(Some(stream), |stream| async {
         let (event, stream) = stream?.next().await?;
@@ -61,7 +64,9 @@ struct QuestionStream {
     beat: Instant,
     peer: Option<Arc<HttpPeer>>,
     shared: Arc<Shared>,
+    ending: StreamEnding,
     pending: Pending,
+    _open: OpenStream,
 }
 
 impl QuestionStream {
@@ -70,11 +75,10 @@ impl QuestionStream {
         if let Some(first) = self.first.take() {
             return Some((first.into(), Some(self)));
         }
-        let mut ending = self.shared.ending.clone();
         tokio::select! {
             biased;
             resumed = &mut self.answer => return self.last(resumed.ok()?).await,
-            () = is_over(&mut ending) => {}
+            () = self.ending.reached() => {}
             () = sleep_until(self.end) => {}
             () = sleep_until(self.beat) => {
                 self.pending.session.touch();

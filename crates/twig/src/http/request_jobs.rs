@@ -1,21 +1,16 @@
 //! Jobs of requests; cancelling the request cancels its job.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use twig_mcp::{Job, WorkOutcome};
 
 use super::Shared;
-use super::accept::is_over;
+use super::drain::is_over;
 use super::peers::HttpPeer;
 use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
 use crate::jobs::CANCELLED;
-
-/// How long jobs may still run when the server ends; the rest of the shutdown time is for reporting
-/// that they were cancelled.
-const LAST_JOBS: Duration = Duration::from_millis(300);
 
 impl Shared {
     /// Runs a job for a peer's request, which may belong to a session. Dropping the request, or
@@ -45,7 +40,7 @@ impl Shared {
     /// Waits until the last moment at which a client can still be sent a result.
     async fn last_moment(&self) {
         is_over(&mut self.ending.clone()).await;
-        tokio::time::sleep(LAST_JOBS).await;
+        tokio::time::sleep(self.last_jobs()).await;
     }
 }
 

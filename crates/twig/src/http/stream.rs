@@ -17,7 +17,8 @@ use twig_core::Catalog;
 use twig_mcp::{Connection, Outbox};
 
 use super::Shared;
-use super::accept::is_over;
+use super::drain::StreamEnding;
+use super::metrics::OpenStream;
 use super::sessions::HttpSession;
 
 /// A comment, which clients ignore.
@@ -39,8 +40,9 @@ pub(super) fn subscription(
         changes,
         keep_alive: shared.limits.keep_alive,
         beat: Instant::now() + shared.limits.keep_alive,
-        ending: shared.ending.clone(),
+        ending: shared.stream_ending(),
         ended: None,
+        _open: shared.streams.open(),
     })
 }
 
@@ -54,8 +56,9 @@ pub(super) fn session(session: Arc<HttpSession>, shared: &Shared) -> Response {
         changes,
         keep_alive: shared.limits.keep_alive,
         beat: Instant::now() + shared.limits.keep_alive,
-        ending: shared.ending.clone(),
+        ending: shared.stream_ending(),
         ended: Some(ended),
+        _open: shared.streams.open(),
     })
 }
 
@@ -90,8 +93,9 @@ struct Stream {
     /// The keep-alive interval, and when the next one is due.
     keep_alive: Duration,
     beat: Instant,
-    ending: watch::Receiver<bool>,
+    ending: StreamEnding,
     ended: Option<oneshot::Receiver<()>>,
+    _open: OpenStream,
 }
 
 /// The connection that a stream belongs to.
@@ -110,7 +114,7 @@ impl Stream {
             let mut events = Events::default();
             tokio::select! {
                 biased;
-                () = is_over(&mut self.ending) => {
+                () = self.ending.reached() => {
                     self.voice.close(&mut events);
                     return (!events.0.is_empty()).then_some((events.0, None));
                 }
