@@ -105,7 +105,12 @@ pub(super) fn set<'t, 'a, T>(
             }
             let near = twig_core::suggest::near(key, others_and_rows());
             let near = near.first().map(|name| format!("; did you mean `{name}`?"));
-            let message = format!("unknown limit `{key}`{}", near.unwrap_or_default());
+            let what = if others.is_empty() {
+                "limit"
+            } else {
+                "setting"
+            };
+            let message = format!("unknown {what} `{key}`{}", near.unwrap_or_default());
             return Err((message, item));
         };
         let number = match item.value {
@@ -114,7 +119,12 @@ pub(super) fn set<'t, 'a, T>(
             _ => None,
         };
         let Some(number) = number else {
-            let message = format!("limit `{key}` has to be a whole number above zero");
+            let least = if key == DRAIN {
+                ", 0 or more"
+            } else {
+                " above zero"
+            };
+            let message = format!("limit `{key}` has to be a whole number{least}");
             return Err((message, item));
         };
         if number > *most {

@@ -37,33 +37,31 @@ fn audience(address: SocketAddr, has_token: bool) -> String {
     who.to_owned()
 }
 
-/// The address with its scheme, as this machine writes it.
+/// The address of the endpoint.
 pub(super) fn url(host: &str, settings: &HttpSettings) -> String {
     let scheme = if settings.has_tls() { "https" } else { "http" };
     format!("{scheme}://{host}/mcp")
 }
 
 fn how_to_connect(address: SocketAddr, settings: &HttpSettings, has_token: bool) -> String {
-    let port = address.port();
-    let host = match settings.allow_host.first() {
-        Some(host) if is_this_machine(address) || has_port(host) => host.clone(),
-        Some(host) => format!("{host}:{port}"),
+    let url = match settings.allow_host.first() {
+        // Others get here through a proxy.
+        Some(host) if is_this_machine(address) => format!("https://{host}/mcp"),
+        Some(host) if has_port(host) => url(host, settings),
+        Some(host) => url(&format!("{host}:{}", address.port()), settings),
         None if address.ip().is_unspecified() => {
             return "hint: clients on other machines need a name for this one: start with \
                     `--allow-host NAME`"
                 .to_owned();
         }
-        None => address.to_string(),
+        None => url(&address.to_string(), settings),
     };
     let token = if has_token {
         " --token-env TWIG_TOKEN"
     } else {
         ""
     };
-    format!(
-        "hint: connect a client with `twig connect CLIENT --url {}{token}`",
-        url(&host, settings)
-    )
+    format!("hint: connect a client with `twig connect CLIENT --url {url}{token}`")
 }
 
 fn has_port(host: &str) -> bool {

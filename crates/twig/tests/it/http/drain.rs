@@ -64,7 +64,7 @@ fn after_the_drain_streams_are_completed_and_requests_answered() {
     });
     let answer = slow.response();
     let message = answer.json()["error"]["message"].to_string();
-    assert!(message.contains("render_millis"), "{message}");
+    assert!(message.contains("the limit of 1500 ms"), "{message}");
     let last = stream.event().expect("the completion");
     assert_eq!(last["result"]["resultType"], "complete");
     assert_eq!(stream.event(), None);

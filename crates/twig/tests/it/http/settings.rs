@@ -106,7 +106,18 @@ fn a_wrong_value_names_its_variable() {
     ] {
         said += &run(name, value);
     }
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r#"
+    error: TWIG_HTTP_DRAIN_MILLIS: limit `drain_millis` has to be a whole number, 0 or more
+    error: TWIG_HTTP_DRAIN_MILLIS: limit `drain_millis` has to be a whole number, 0 or more
+    error: TWIG_HTTP_SESSIONS: limit `sessions` has to be a whole number above zero
+    error: TWIG_LIMITS_MESSAGE: limit `message` has to be a whole number above zero
+    error: TWIG_PACKAGES_FILES: limit `files` can be 1000000 at most
+    error: TWIG_SEPARATOR: `separator` is one to three of `: / . _ -`, such as ":"
+    error: TWIG_STORE_SERVE: `serve` has to be true or false
+    error: TWIG_HTTP_ADDRESS: `address` cannot be `prompts.example.com`: it has to be an address such as 127.0.0.1:7373
+    error: TWIG_HTTP_ALLOW_HOST: `allow_host` cannot be `*`: write a host such as prompts.example.com or prompts.example.com:8080, once for each host
+    error: TWIG_FUNCTIONS_ENVIRONMENT: `environment` is a list of names of variables: ["AWS_PROFILE"]
+    "#);
     let mut command = env.command(["list"]);
     let good = env.outcome(command.envs([
         ("TWIG_HTTP_DRAIN_MILLIS", "0"),
@@ -152,5 +163,11 @@ fn a_mistake_in_the_file_has_its_line() {
         assert_eq!(run.code, 1, "{run}");
         said += &run.stderr;
     }
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @"
+    error: ~/.config/twig/config.toml:3: unknown setting `addres`; did you mean `address`?
+    error: ~/.config/twig/config.toml:2: `address` has to be text
+    error: ~/.config/twig/config.toml:2: `allow_origin` has to be a list of texts
+    error: ~/.config/twig/config.toml:2: `allow_origin` cannot be `app.example`: write an origin such as https://example.com, without a path, once for each origin
+    error: ~/.config/twig/config.toml:2: `tls_key` has to be text
+    ");
 }

@@ -185,19 +185,29 @@ fn a_pair_that_cannot_be_used_is_refused_at_the_start() {
         assert_eq!(run.code, 1, "{run}");
         run.stderr
     };
-    insta::assert_snapshot!(refused(), @"");
+    insta::assert_snapshot!(refused(), @"error: could not read the certificate in [root]/cert.pem: there is no such file");
     files.put(&one.cert.pem(), "");
-    insta::assert_snapshot!(refused(), @"");
+    insta::assert_snapshot!(refused(), @"error: [root]/key.pem contains no private key: it has to be PEM, with a line `-----BEGIN PRIVATE KEY-----`");
     files.put("", &one.signing_key.serialize_pem());
-    insta::assert_snapshot!(refused(), @"");
+    insta::assert_snapshot!(refused(), @"error: [root]/cert.pem contains no certificate: it has to be PEM, with a line `-----BEGIN CERTIFICATE-----`");
     files.put(&one.cert.pem(), &other.signing_key.serialize_pem());
-    insta::assert_snapshot!(refused(), @"");
+    insta::assert_snapshot!(refused(), @"error: the certificate in [root]/cert.pem does not belong to the key in [root]/key.pem");
     files.put(&"x".repeat(2_000_000), &one.signing_key.serialize_pem());
-    insta::assert_snapshot!(refused(), @"");
+    insta::assert_snapshot!(refused(), @"error: could not read the certificate in [root]/cert.pem: it is longer than 1048576 bytes");
     files.put_pair(&one);
     let cert = files.cert.display().to_string();
     let run = env.run(["serve", "--http", ":0", "--tls-cert", &cert]);
-    insta::assert_snapshot!(run, @"");
+    insta::assert_snapshot!(run, @"
+    --- stderr
+    error: a certificate alone is not enough for TLS
+    hint: give the other file with `--tls-key FILE`
+    --- exit 1
+    ");
     let run = env.run(["serve", "--http", ":0", "--tls-key", &cert]);
-    insta::assert_snapshot!(run, @"");
+    insta::assert_snapshot!(run, @"
+    --- stderr
+    error: a private key alone is not enough for TLS
+    hint: give the other file with `--tls-cert FILE`
+    --- exit 1
+    ");
 }
