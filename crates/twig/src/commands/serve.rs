@@ -125,13 +125,9 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let catalog = live.published();
     live.log_problems();
     options.warn_of_unmatched(&catalog);
-    let offered = format!(
-        "{} of {}",
-        counted(catalog.len(), "prompt", "prompts"),
-        counted(catalog.libraries().len(), "library", "libraries")
-    );
+    let counts = counts(&catalog);
     tracing::info!(
-        "serving {offered}{}",
+        "serving {counts}{}",
         if options.read_only { ", read-only" } else { "" }
     );
     // The tools reach everything in the project, so `--only` has to offer all of it.
@@ -171,7 +167,7 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     };
     let opened_live = Arc::clone(&service.live);
     let served = match front {
-        Some(front) => http::serve(service, front, config.http, &offered, ui),
+        Some(front) => http::serve(service, front, config.http, &counts, ui),
         None => serve_client(&service, ui),
     };
     // The thread that follows the disk may not have had the time.
@@ -182,6 +178,15 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     }
     opened_live.close();
     served
+}
+
+/// What is served, in words.
+fn counts(catalog: &Catalog) -> String {
+    format!(
+        "{} of {}",
+        counted(catalog.len(), "prompt", "prompts"),
+        counted(catalog.libraries().len(), "library", "libraries")
+    )
 }
 
 fn serve_client(service: &Service, ui: &mut Ui) -> Result<ExitCode, CommandError> {

@@ -12,7 +12,9 @@ use tokio::task::block_in_place;
 use tokio::time::sleep;
 use twig_core::{Catalog, Latest, World};
 use twig_mcp::Connection;
-use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply, ReplyError};
+use twig_mcp::http::{
+    self, ConnectionKind, Exchange, Headers, HttpAnswer, HttpRefusal, Reply, ReplyError,
+};
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -113,10 +115,7 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
     let changes = shared.changes.subscribe();
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
-    let exchange = http::post(&shared.service.server, &headers, body.bytes())?;
-    if let (Some(peer), Some(method), true) = (peer, exchange.method(), shared.metrics.is_some()) {
-        peer.name_method(MethodLabel::new(method));
-    }
+    let exchange = read_message(shared, &headers, body.bytes(), peer)?;
     let fresh = || Connection::new(Arc::clone(&shared.service.server));
     let busy = || exchange.refuse(&HttpRefusal::Busy);
     let document = match exchange.long_document(|| shared.catalog()) {
@@ -207,6 +206,20 @@ async fn post(shared: &Arc<Shared>, parts: &Parts, body: Body) -> Result<Respons
             Ok(send(shared, reply, None, || busy).await)
         }
     }
+}
+
+/// Reads a message, and names its method for the metrics.
+fn read_message<'a>(
+    shared: &Shared,
+    headers: &Headers<'a>,
+    body: &'a [u8],
+    peer: Option<&Arc<HttpPeer>>,
+) -> Result<Exchange<'a>, Reply> {
+    let exchange = http::post(&shared.service.server, headers, body)?;
+    if let (Some(_), Some(peer), Some(method)) = (&shared.metrics, peer, exchange.method()) {
+        peer.name_method(MethodLabel::new(method));
+    }
+    Ok(exchange)
 }
 
 /// GET: the stream of server messages for a session.

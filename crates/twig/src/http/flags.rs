@@ -11,7 +11,10 @@ use crate::places;
 #[derive(Debug, Args)]
 pub(crate) struct HttpArgs {
     /// Serve over HTTP on this address instead; port 0 picks a free one
-    // `None` inside is `--http` without an address.
+    #[allow(
+        clippy::option_option,
+        reason = "clap's form of a flag with or without a value"
+    )]
     #[arg(id = "http", long, value_name = "ADDR", num_args = 0..=1, value_parser = parse_address)]
     pub(crate) address: Option<Option<SocketAddr>>,
 

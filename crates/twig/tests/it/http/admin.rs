@@ -12,9 +12,10 @@ pub(super) fn ask(port: u16, request: &str) -> Response {
     caller.raw(format!(
         "{request} HTTP/1.1\r\nhost: 10.0.0.7:{port}\r\n\r\n"
     ));
-    match request.starts_with("HEAD") {
-        true => caller.head(),
-        false => caller.response(),
+    if request.starts_with("HEAD") {
+        caller.head()
+    } else {
+        caller.response()
     }
 }
 
