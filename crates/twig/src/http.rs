@@ -159,6 +159,8 @@ async fn run(
     let _watch = service.live.watch(move || {
         heard.send_replace(live.published());
     });
+    let room = accept::room(limits.connections);
+    let peers = Peers::new(room, limits.share(room));
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
         disk: HttpBodies::new(Arc::clone(&service.live), wait),
@@ -171,6 +173,7 @@ async fn run(
         changes,
         ending,
         is_draining: AtomicBool::new(false),
+        peers: Arc::clone(&peers),
         streams: Arc::default(),
         metrics: metrics.clone(),
     });
@@ -178,9 +181,7 @@ async fn run(
     let has_token = front.door.has_token();
     let routes = Routes::new(Arc::clone(&shared), front.door);
     let signals = EndSignals::new()?;
-    let room = accept::room(shared.limits.connections);
-    let peers = Peers::new(room, shared.limits.share(room));
-    let of_peer = |peer| routes.clone().of(peer, metrics.clone());
+    let of_peer = |peer| routes.clone().of(peer, Arc::clone(&shared));
     let settings = ConnectionSettings::new(&shared);
     let mut acceptor = Acceptor::new(listener, peers, of_peer, settings);
     acceptor.metrics.clone_from(&metrics);
@@ -255,6 +256,7 @@ struct Shared {
     ending: watch::Receiver<bool>,
     /// True after the first signal.
     is_draining: AtomicBool,
+    peers: Arc<Peers>,
     streams: Arc<StreamCount>,
     /// `None` without an admin listener.
     metrics: Option<Arc<Metrics>>,

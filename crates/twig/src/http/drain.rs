@@ -9,6 +9,8 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -78,6 +80,15 @@ impl Shared {
 
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Has a client close its connection, so that its next request finds another server and does not
+    /// meet the end of this one.
+    pub(super) fn close_if_draining(&self, response: &mut Response) {
+        if self.is_draining() {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(header::CONNECTION, close);
+        }
     }
 
     /// When a stream that begins now has to end, once the server ends.

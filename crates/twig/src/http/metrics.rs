@@ -64,7 +64,7 @@ struct OperationTimes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MethodLabel(u8);
 
-/// A call that is measured if there are metrics.
+/// A call that is measured, unless there is no need for it.
 pub(super) type MeasuredCall<F> =
     Either<F, Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>>;
 
@@ -120,6 +120,11 @@ impl Metrics {
             text.value(name, &labels, count.load(Ordering::Relaxed));
         }
         let gauges = [
+            (
+                "twig_connections_open",
+                "Connections of clients",
+                shared.peers.count() as u64,
+            ),
             (
                 "twig_sessions_open",
                 "Sessions of older clients",
@@ -202,30 +207,29 @@ fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.into_iter().chain(NOTIFICATIONS).chain([OTHER])
 }
 
-/// Measures the answer to a request of this peer, if there are metrics.
-pub(super) fn measure<F>(
-    metrics: Option<&Arc<Metrics>>,
-    peer: &Arc<HttpPeer>,
-    call: F,
-) -> MeasuredCall<F>
+/// Measures the answer to a request of this peer, if there are metrics. A draining server also sends
+/// the client elsewhere.
+pub(super) fn measure<F>(shared: &Arc<Shared>, peer: &Arc<HttpPeer>, call: F) -> MeasuredCall<F>
 where
     F: Future<Output = Result<Response, Infallible>> + Send + 'static,
 {
-    let Some(metrics) = metrics else {
+    if shared.metrics.is_none() && !shared.is_draining() {
         return Either::Left(call);
-    };
-    let mut operation = MeasuredOperation {
+    }
+    let mut operation = shared.metrics.as_ref().map(|metrics| MeasuredOperation {
         metrics: Arc::clone(metrics),
         peer: Arc::clone(peer),
         started: Instant::now(),
         end: CANCELLED,
-    };
+    });
+    let shared = Arc::clone(shared);
     Either::Right(Box::pin(async move {
-        let answered = call.await;
-        if let Ok(response) = &answered {
+        let Ok(mut response) = call.await;
+        if let Some(operation) = &mut operation {
             operation.answer(response.extensions().get());
         }
-        answered
+        shared.close_if_draining(&mut response);
+        Ok(response)
     }))
 }
 

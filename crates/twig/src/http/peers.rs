@@ -122,6 +122,11 @@ impl Peers {
         })
     }
 
+    /// How many are connected.
+    pub(super) fn count(&self) -> usize {
+        self.table().all.len()
+    }
+
     fn table(&self) -> MutexGuard<'_, PeerTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -23,7 +23,7 @@ use super::Shared;
 use super::door::Door;
 use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
-use super::metrics::{MeasuredCall, Metrics, measure};
+use super::metrics::{MeasuredCall, measure};
 use super::peers::HttpPeer;
 
 /// The state of every handler.
@@ -78,11 +78,11 @@ impl Routes {
 
 impl Routes {
     /// The routes for one connection.
-    pub(super) fn of(self, peer: Arc<HttpPeer>, metrics: Option<Arc<Metrics>>) -> ConnectionRoutes {
+    pub(super) fn of(self, peer: Arc<HttpPeer>, shared: Arc<Shared>) -> ConnectionRoutes {
         ConnectionRoutes {
             routes: self,
             peer,
-            metrics,
+            shared,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Routes {
 pub(super) struct ConnectionRoutes {
     routes: Routes,
     peer: Arc<HttpPeer>,
-    metrics: Option<Arc<Metrics>>,
+    shared: Arc<Shared>,
 }
 
 impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
@@ -108,7 +108,7 @@ impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
         } else {
             self.routes.short.call(request)
         };
-        measure(self.metrics.as_ref(), &self.peer, call)
+        measure(&self.shared, &self.peer, call)
     }
 }
 

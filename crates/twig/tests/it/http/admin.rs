@@ -131,6 +131,7 @@ fn requests_are_counted_by_method_and_error() {
     assert_eq!(value(&text, "twig_refusals_total{reason=\"token\"}"), 0);
     assert_eq!(value(&text, "twig_sessions_open"), 1);
     assert_eq!(value(&text, "twig_streams_open"), 1);
+    assert!(value(&text, "twig_connections_open") >= 2);
     assert_eq!(value(&text, "twig_jobs_waiting{kind=\"render\"}"), 0);
     assert_eq!(value(&text, "twig_catalog_prompts"), 3);
     assert_eq!(value(&text, "twig_catalog_libraries"), 1);

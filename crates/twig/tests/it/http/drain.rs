@@ -35,7 +35,12 @@ fn a_draining_server_is_not_ready_and_goes_on_to_serve() {
     );
     assert_eq!(ask(port, "GET /livez").status, 200);
     // New connections are accepted, and streams go on.
-    assert_eq!(list(&mut served.caller(), &[]).status, 200);
+    let mut late = served.caller();
+    let listed = list(&mut late, &[]);
+    assert_eq!(listed.status, 200);
+    // The next request of this client goes to another server.
+    assert_eq!(listed.header("connection"), Some("close"));
+    assert!(late.is_closed());
     served.env.write("lib/prompts/new.md", "New");
     served.env.write("lib/twig.toml", "[prompts.new]\n");
     let event = stream.event().expect("a change");

@@ -1,7 +1,7 @@
 //! https: a certificate from files, and its rotation.
 
 use std::fs;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rcgen::{CertifiedKey, KeyPair, generate_simple_self_signed};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use twig_testkit::{MODERN, TestEnv};
 
 use super::client::{ACCEPT, Caller, PATIENCE, modern};
@@ -88,19 +88,35 @@ fn connect(
 }
 
 /// Lists the prompts over TLS; an error if the certificate is another one.
-fn list(port: u16, trusted: &CertificateDer<'static>) -> std::io::Result<String> {
+fn list(port: u16, trusted: &CertificateDer<'static>) -> io::Result<String> {
+    ask(port, trusted, "prompts/list", json!({}))
+}
+
+fn ask(
+    port: u16,
+    trusted: &CertificateDer<'static>,
+    method: &str,
+    params: Value,
+) -> io::Result<String> {
     let mut stream = connect(port, trusted);
-    let body = modern("prompts/list", json!({})).to_string();
-    write!(
-        stream,
-        "POST /mcp HTTP/1.1\r\nhost: localhost:{port}\r\ncontent-type: application/json\r\naccept: {ACCEPT}\r\n\
-         mcp-protocol-version: {MODERN}\r\nmcp-method: prompts/list\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )?;
+    request(&mut stream, port, method, params)?;
     let mut answer = String::new();
     BufReader::new(&mut stream).read_to_string(&mut answer)?;
     assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
     Ok(answer)
+}
+
+fn request(stream: &mut impl Write, port: u16, method: &str, params: Value) -> io::Result<()> {
+    let name = params["uri"].as_str().unwrap_or_default().to_owned();
+    let body = modern(method, params).to_string();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nhost: localhost:{port}\r\ncontent-type: application/json\r\naccept: {ACCEPT}\r\n\
+         mcp-protocol-version: {MODERN}\r\nmcp-method: {method}\r\nmcp-name: {name}\r\nconnection: close\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    stream.flush()
 }
 
 #[test]
@@ -140,6 +156,38 @@ fn a_client_that_does_not_finish_its_handshake_is_let_go() {
     assert!(!plain.rest().contains("200"), "without TLS");
     // Those that hold all places make room.
     let _silent: Vec<Caller> = (0..8).map(|_| Caller::new(served.port)).collect();
+    assert!(list(served.port, pair.cert.der()).is_ok());
+}
+
+/// Long replies go through TLS whole, and one that nobody reads holds nothing for ever.
+#[test]
+fn a_long_document_is_read_whole_or_given_up() {
+    let (mut served, _, pair) = served("[http]\nstall_millis = 300\nadmin = \":0\"\n");
+    let admin = served.admin_port();
+    let length = 12 << 20;
+    served
+        .env
+        .write("lib/docs/long.txt", "0123456789abcdef".repeat(length / 16));
+    wait_until("the document", || {
+        let answer = ask(served.port, pair.cert.der(), "resources/list", json!({}));
+        answer.is_ok_and(|answer| answer.contains("long.txt"))
+    });
+    let params = json!({"uri": "twig://lib/long.txt"});
+    let answer = ask(
+        served.port,
+        pair.cert.der(),
+        "resources/read",
+        params.clone(),
+    );
+    assert!(answer.is_ok_and(|answer| answer.len() > length));
+    let mut unread = connect(served.port, pair.cert.der());
+    request(&mut unread, served.port, "resources/read", params).expect("a request");
+    wait_until("the server gives up", || {
+        let metrics = String::from_utf8(super::admin::ask(admin, "GET /metrics").body);
+        metrics.is_ok_and(|text| text.contains("\ntwig_connections_open 0\n"))
+    });
+    let mut answer = Vec::new();
+    assert!(unread.read_to_end(&mut answer).is_err() || answer.len() < length);
     assert!(list(served.port, pair.cert.der()).is_ok());
 }
 
