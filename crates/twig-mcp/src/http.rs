@@ -39,11 +39,18 @@ pub struct Reply {
 
 /// What kind of error a reply is, for counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReplyError {
-    /// The JSON-RPC code.
-    pub code: i32,
-    /// The reason if the transport refused the request, one of [`HttpRefusal::REASONS`].
-    pub reason: Option<&'static str>,
+pub enum ReplyError {
+    /// An error with this JSON-RPC code.
+    Code(i32),
+    /// The transport refused the request.
+    Refused {
+        /// The JSON-RPC code.
+        code: i32,
+        /// The reason, one of [`HttpRefusal::REASONS`].
+        reason: &'static str,
+    },
+    /// The result of a tool that ran and failed.
+    Tool,
 }
 
 /// Which connection an exchange needs.
@@ -329,10 +336,7 @@ fn refuse(era: Era, id: Option<&str>, refusal: &Refusal) -> Reply {
     let mut body = Vec::new();
     write_refusal(id.or(era.unreadable_id()), refusal, &mut body);
     Reply {
-        error: Some(ReplyError {
-            code: refusal.code(),
-            reason: None,
-        }),
+        error: Some(ReplyError::Code(refusal.code())),
         ..Reply::new(refusal.status(era), body)
     }
 }
@@ -390,7 +394,11 @@ impl Outbox for ReplyBody {
     }
 
     fn refused(&mut self, code: i32) {
-        self.error = Some(ReplyError { code, reason: None });
+        self.error = Some(ReplyError::Code(code));
+    }
+
+    fn tool_failed(&mut self) {
+        self.error = Some(ReplyError::Tool);
     }
 
     fn message_end(&mut self) {}

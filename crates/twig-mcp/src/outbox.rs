@@ -31,6 +31,9 @@ pub trait Outbox {
     /// Says that the message that begins is an error with this code, for transports that count them.
     fn refused(&mut self, _code: i32) {}
 
+    /// Says that the message that begins is the result of a tool that failed.
+    fn tool_failed(&mut self) {}
+
     /// Ends a message. stdio writes its newline here.
     fn message_end(&mut self);
 }

@@ -111,9 +111,9 @@ impl HttpRefusal {
         let mut body = Vec::new();
         write_refusal(id.or(era.unreadable_id()), &refusal, &mut body);
         Reply {
-            error: Some(ReplyError {
+            error: Some(ReplyError::Refused {
                 code: refusal.code(),
-                reason: Some(self.reason()),
+                reason: self.reason(),
             }),
             ..Reply::new(status, body)
         }

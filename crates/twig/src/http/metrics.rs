@@ -33,9 +33,12 @@ const NOTIFICATIONS: [&str; 4] = [
 /// Stands for any other value.
 const OTHER: &str = "_OTHER";
 /// How a request can end; the first one is success, which has no `error_type`.
-const ENDS: [&str; 10] = [
-    "", "-32700", "-32600", "-32601", "-32602", "-32603", "-32020", "-32022", CANCELLED, OTHER,
+const ENDS: [&str; 11] = [
+    "", "-32700", "-32600", "-32601", "-32602", "-32603", "-32020", "-32022", CANCELLED, TOOL,
+    OTHER,
 ];
+/// A tool ran and failed.
+const TOOL: &str = "tool_error";
 /// The client was gone before the answer.
 const CANCELLED: &str = "cancelled";
 /// A connection that was refused because all others are in use.
@@ -243,10 +246,15 @@ struct MeasuredOperation {
 
 impl MeasuredOperation {
     fn answer(&mut self, error: Option<&ReplyError>) {
-        self.end = error.map_or("", |error| end_of(error.code));
-        if let Some(reason) = error.and_then(|error| error.reason) {
-            self.metrics.refuse(reason);
-        }
+        self.end = match error {
+            None => "",
+            Some(ReplyError::Tool) => TOOL,
+            Some(ReplyError::Code(code)) => end_of(*code),
+            Some(ReplyError::Refused { code, reason }) => {
+                self.metrics.refuse(reason);
+                end_of(*code)
+            }
+        };
     }
 }
 

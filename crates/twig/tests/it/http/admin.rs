@@ -102,6 +102,11 @@ fn requests_are_counted_by_method_and_error() {
     caller.modern("prompts/get", json!({"name": "lib:missing"}));
     let computed = caller.modern("prompts/get", json!({"name": "lib:count"}));
     assert!(computed.json().get("result").is_some());
+    let failed = json!({"name": "expand_prompt", "arguments": {"prompt": "lib:missing"}});
+    assert_eq!(
+        caller.modern("tools/call", failed).json()["result"]["isError"],
+        true
+    );
     assert_eq!(caller.modern("secret/method", json!({})).status, 404);
     assert_eq!(
         list(&mut served.caller(), &[("host", "evil.example")]).status,
@@ -122,6 +127,7 @@ fn requests_are_counted_by_method_and_error() {
     assert_eq!(count("\"prompts/get\""), 1);
     assert_eq!(count("\"prompts/get\",error_type=\"-32602\""), 1);
     assert_eq!(count("\"_OTHER\",error_type=\"-32601\""), 1);
+    assert_eq!(count("\"tools/call\",error_type=\"tool_error\""), 1);
     assert_eq!(count("\"initialize\""), 1);
     assert_eq!(count("\"subscriptions/listen\""), 1);
     let last = "mcp_server_operation_duration_seconds_bucket{mcp_method_name=\"prompts/list\",le=\"+Inf\"}";
