@@ -263,7 +263,12 @@ fn set_entry(
         ("libraries", _) => config.libraries = libraries::read(places, path, &entry.item)?,
         ("functions", TomlValue::Table(table)) => config.function_environment = functions(table)?,
         ("clients", TomlValue::Table(table)) => {
-            (config.command_clients, config.listing.clients) = clients::read(table)?;
+            let (names, clients) = clients::read(table)?;
+            if !names.is_empty() {
+                config.command_clients = names;
+            }
+            // The environment adds to what the file says.
+            config.listing.clients.extend(clients);
         }
         ("serve", TomlValue::Table(table)) => config.serves_only = serve(table)?,
         ("serve_own", TomlValue::Bool(value)) => config.listing.serves_own = *value,

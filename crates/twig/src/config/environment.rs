@@ -212,6 +212,32 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_changes_nothing_else_of_its_section() {
+        let places = Places::from_environment();
+        let file = Path::new("/config.toml");
+        let text = "[clients]\nlike_opencode = [\"a\"]\n[clients.claude-code]\nserve_own = true\n\
+                    [http]\nsessions = 3\nallow_host = [\"a.example\"]\n[limits]\npage = 7\n";
+        let Ok(before) = super::super::read(&places, file, text) else {
+            panic!("it is a good file");
+        };
+        let mut config = before.clone();
+        let set = |config: &mut Config, name: &str, value: &str| {
+            let known = known_keys().find(|known| known.variable() == name);
+            known.unwrap().set(&places, config, file, value).unwrap();
+        };
+        set(&mut config, "TWIG_CLIENTS_LIKE_OPENCODE", "b, c");
+        set(&mut config, "TWIG_HTTP_RENDERS", "1_000");
+        set(&mut config, "TWIG_HTTP_ADMIN", ":1");
+        set(&mut config, "TWIG_LIMITS_MESSAGE", "9");
+        let mut expected = before;
+        expected.command_clients = vec!["b".to_owned(), "c".to_owned()];
+        expected.http.renders = 1_000;
+        expected.http_settings.admin = Some(([127, 0, 0, 1], 1).into());
+        expected.limits.message = 9;
+        assert_eq!(config, expected);
+    }
+
+    #[test]
     fn every_variable_is_documented() {
         let page = include_str!("../../../../docs/config.md");
         for known in known_keys() {
