@@ -48,6 +48,8 @@ pub struct Connection {
     roots: RootsRequest,
     /// The reply that is being written; reused for the next one.
     buffer: Vec<u8>,
+    /// True if the reply is the result of a tool that failed.
+    has_failed: bool,
 }
 
 /// Which eras a client has used so far.
@@ -69,6 +71,7 @@ impl Connection {
             in_flight: InFlight::default(),
             roots: RootsRequest::default(),
             buffer: Vec::new(),
+            has_failed: false,
         }
     }
 
@@ -183,6 +186,7 @@ impl Connection {
         match finish(done.into(), &self.server, &mut result) {
             Ok(()) => {
                 schema::seal(era, &self.server.info, "complete", &origin, &mut result);
+                self.has_failed = result.is_failure;
                 result.end();
                 self.buffer.push(b'}');
                 self.send(out);
@@ -401,6 +405,7 @@ impl Connection {
             }
         };
         schema::seal(era, &self.server.info, result_type, &origin, &mut result);
+        self.has_failed = result.is_failure;
         result.end();
         self.buffer.push(b'}');
         Ok(shared.map_or(WrittenAnswer::Reply, WrittenAnswer::Shared))
@@ -466,10 +471,14 @@ impl Connection {
             _ => Era::Legacy,
         };
         write_refusal(id.or(era.unreadable_id()), refusal, &mut self.buffer);
+        out.refused(refusal.code());
         self.send(out);
     }
 
     fn send(&mut self, out: &mut impl Outbox) {
+        if mem::take(&mut self.has_failed) {
+            out.tool_failed();
+        }
         if self.buffer.capacity() > BUFFER {
             out.whole(mem::take(&mut self.buffer));
         } else {

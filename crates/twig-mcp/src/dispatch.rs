@@ -23,6 +23,28 @@ use crate::skills;
 use crate::subscriptions;
 use crate::tools;
 
+/// The methods of requests that are answered here, in either era.
+pub const METHODS: [&str; 18] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/directory/read",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "server/discover",
+    "skills/get",
+    "skills/list",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+];
+
 /// A request whose params were read and whose era is known.
 pub(crate) struct ReadyRequest<'a> {
     asked: Result<Asked<'a>, Refusal>,
@@ -179,5 +201,22 @@ impl Method {
             Era::Modern => Err(removed),
             Era::Legacy => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_that_is_answered_is_in_the_list() {
+        let parsed: Vec<Method> = METHODS
+            .iter()
+            .filter_map(|name| Method::parse(name).ok())
+            .collect();
+        // `prompts/get` has params of its own, so it is no such method.
+        assert_eq!(parsed.len(), METHODS.len() - 1);
+        let source = include_str!("dispatch.rs");
+        assert_eq!(source.matches("\" => Self::").count(), parsed.len());
     }
 }

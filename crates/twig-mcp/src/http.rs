@@ -33,6 +33,24 @@ pub struct Reply {
     pub body: Vec<u8>,
     /// A long part of the body that is shared with other replies, to avoid copies.
     pub shared: Option<SharedPart>,
+    /// Set if the reply is an error.
+    pub error: Option<ReplyError>,
+}
+
+/// What kind of error a reply is, for counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyError {
+    /// An error with this JSON-RPC code.
+    Code(i32),
+    /// The transport refused the request.
+    Refused {
+        /// The JSON-RPC code.
+        code: i32,
+        /// The reason, one of [`HttpRefusal::REASONS`].
+        reason: &'static str,
+    },
+    /// The result of a tool that ran and failed.
+    Tool,
 }
 
 /// Which connection an exchange needs.
@@ -175,6 +193,15 @@ impl<'a> Exchange<'a> {
         self.seat
     }
 
+    /// The method of the request or notification; `None` if the message is an answer.
+    pub fn method(&self) -> Option<&str> {
+        match &self.incoming {
+            Incoming::Request(request) => Some(&request.method),
+            Incoming::Notification { method, .. } => Some(method),
+            Incoming::Response { .. } | Incoming::Nothing => None,
+        }
+    }
+
     /// Answers on that connection.
     pub fn answer(&self, connection: &mut Connection, world: World<'_>) -> HttpAnswer {
         let request = match &self.incoming {
@@ -241,6 +268,7 @@ impl Reply {
             status,
             body,
             shared: None,
+            error: None,
         }
     }
 
@@ -307,7 +335,10 @@ fn check_version(headers: &Headers<'_>) -> Result<(), Refusal> {
 fn refuse(era: Era, id: Option<&str>, refusal: &Refusal) -> Reply {
     let mut body = Vec::new();
     write_refusal(id.or(era.unreadable_id()), refusal, &mut body);
-    Reply::new(refusal.status(era), body)
+    Reply {
+        error: Some(ReplyError::Code(refusal.code())),
+        ..Reply::new(refusal.status(era), body)
+    }
 }
 
 impl Headers<'_> {
@@ -325,12 +356,14 @@ impl Headers<'_> {
 struct ReplyBody {
     bytes: Vec<u8>,
     shared: Option<SharedPart>,
+    error: Option<ReplyError>,
 }
 
 impl ReplyBody {
     fn reply(self, status: u16) -> Reply {
         Reply {
             shared: self.shared,
+            error: self.error,
             ..Reply::new(status, self.bytes)
         }
     }
@@ -358,6 +391,14 @@ impl Outbox for ReplyBody {
             at: self.bytes.len(),
             bytes: Arc::clone(page),
         });
+    }
+
+    fn refused(&mut self, code: i32) {
+        self.error = Some(ReplyError::Code(code));
+    }
+
+    fn tool_failed(&mut self) {
+        self.error = Some(ReplyError::Tool);
     }
 
     fn message_end(&mut self) {}

@@ -8,6 +8,8 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 pub(crate) struct Object<'b> {
     buffer: &'b mut Vec<u8>,
     is_empty: bool,
+    /// True if it is the result of a tool that failed.
+    pub(crate) is_failure: bool,
 }
 
 impl<'b> Object<'b> {
@@ -17,6 +19,7 @@ impl<'b> Object<'b> {
         Self {
             buffer,
             is_empty: true,
+            is_failure: false,
         }
     }
 
@@ -130,6 +133,7 @@ pub(crate) fn member(write: impl FnOnce(&mut Object<'_>)) -> Vec<u8> {
     write(&mut Object {
         buffer: &mut buffer,
         is_empty: true,
+        is_failure: false,
     });
     buffer
 }

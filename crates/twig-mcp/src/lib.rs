@@ -78,6 +78,7 @@ mod tools;
 
 pub use call::CLIENT_STATE;
 pub use connection::Connection;
+pub use dispatch::METHODS;
 pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind, WorkOutcome};
 pub use outbox::{Outbox, SharedPart};

@@ -28,6 +28,12 @@ pub trait Outbox {
         self.bytes(page);
     }
 
+    /// Says that the message that begins is an error with this code, for transports that count them.
+    fn refused(&mut self, _code: i32) {}
+
+    /// Says that the message that begins is the result of a tool that failed.
+    fn tool_failed(&mut self) {}
+
     /// Ends a message. stdio writes its newline here.
     fn message_end(&mut self);
 }

@@ -315,7 +315,7 @@ pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
 /// Runs a command.
 pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let code = match command {
-        TwigCommand::Serve(options) => serve::run(&options)?,
+        TwigCommand::Serve(options) => serve::run(&options, ui)?,
         TwigCommand::Demo => demo::run(ui)?,
         TwigCommand::List(options) => list::run(&options, ui)?,
         TwigCommand::Show(options) => show::run(&options, ui)?,

@@ -2,20 +2,23 @@
 
 mod clients;
 mod edit;
+mod environment;
+mod http_settings;
 mod libraries;
+mod numbers;
 
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use twig_core::parse::{Table, TomlItem, TomlValue, read_toml};
+use twig_core::parse::{Table, TomlEntry, TomlItem, TomlValue, read_toml};
 use twig_core::problem::locate;
 use twig_core::{Limits, ListingSettings};
 use twig_sources::{ConfigMistake, FetchLimits, FollowedConfig, LiveSettings, Remembered};
 
 pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
+use self::numbers::{HTTP, LIMITS, PACKAGES, set};
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
@@ -47,6 +50,8 @@ pub(crate) struct Config {
     pub(crate) separator: String,
     pub(crate) limits: Limits,
     pub(crate) http: http::HttpLimits,
+    /// The defaults of the flags for HTTP.
+    pub(crate) http_settings: http::HttpSettings,
     /// What bounds the fetch of a package.
     pub(crate) packages: FetchLimits,
     /// Variables that prompt functions get.
@@ -71,6 +76,7 @@ impl Default for Config {
             separator: ":".to_owned(),
             limits: Limits::default(),
             http: http::HttpLimits::default(),
+            http_settings: http::HttpSettings::default(),
             packages: FetchLimits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
@@ -83,8 +89,15 @@ impl Default for Config {
     }
 }
 
-/// Reads the configuration; a missing file counts as empty.
+/// Reads the configuration: the environment's settings over those of the file. A missing file counts
+/// as empty.
 pub(crate) fn load(places: &Places) -> Result<Config, CommandError> {
+    let mut config = load_file(places)?;
+    environment::apply(places, &mut config)?;
+    Ok(config)
+}
+
+fn load_file(places: &Places) -> Result<Config, CommandError> {
     let Some(path) = &places.config else {
         return Ok(Config::default());
     };
@@ -105,13 +118,16 @@ pub(crate) fn load_and_follow(
     places: &Places,
     serves_store: bool,
 ) -> Result<(Config, Option<FollowedConfig>), CommandError> {
+    environment::warn_of_near_names();
     let Some(path) = &places.config else {
-        return Ok((Config::default(), None));
+        return Ok((load(places)?, None));
     };
     let last: Arc<Mutex<Config>> = Arc::default();
     let (known, own, file) = (Arc::clone(&last), places.clone(), path.clone());
     let followed = FollowedConfig::new(path, move |text| {
-        let config = read(&own, &file, text)?;
+        let mut config = read(&own, &file, text)?;
+        // The environment of a process does not change, and was good at the start.
+        let _ = environment::apply(&own, &mut config);
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = known.only_at_start(&config);
         if !waiting.is_empty() {
@@ -141,7 +157,10 @@ impl Config {
         let differ = [
             ("`trigger`", self.trigger != other.trigger),
             ("[limits]", self.limits != other.limits),
-            ("[http]", self.http != other.http),
+            (
+                "[http]",
+                self.http != other.http || self.http_settings != other.http_settings,
+            ),
             (
                 "[functions]",
                 self.function_environment != other.function_environment,
@@ -184,83 +203,90 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
     })?;
     let mut config = Config::default();
     for entry in &table.entries {
-        let at = entry.key_span.start;
-        match (&*entry.key, &entry.item.value) {
-            ("separator", TomlValue::Text(text)) if is_separator(text) => {
-                config.separator = text.to_string();
-            }
-            ("separator", _) => {
-                let message = "`separator` is one to three of `: / . _ -`, such as \":\"";
-                return Err(wrong(message.to_owned(), at));
-            }
-            ("trigger", TomlValue::Text(text)) if is_trigger(text) => {
-                config.trigger = text.to_string();
-            }
-            ("trigger", _) => {
-                let message = "`trigger` is one to three punctuation marks, such as \":\"";
-                return Err(wrong(message.to_owned(), at));
-            }
-            ("limits", TomlValue::Table(table)) => set(&mut config.limits, &LIMITS, table)
-                .map_err(|(message, item)| wrong(message, item.span.start))?,
-            ("http", TomlValue::Table(table)) => set(&mut config.http, &HTTP, table)
-                .map_err(|(message, item)| wrong(message, item.span.start))?,
-            ("packages", TomlValue::Table(table)) => set(&mut config.packages, &PACKAGES, table)
-                .map_err(|(message, item)| wrong(message, item.span.start))?,
-            ("libraries", _) => {
-                let read = libraries::read(places, path, &entry.item);
-                config.libraries = read.map_err(|(message, at)| wrong(message, at))?;
-            }
-            ("functions", TomlValue::Table(table)) => {
-                let names = functions(table);
-                config.function_environment =
-                    names.map_err(|(message, item)| wrong(message, item.span.start))?;
-            }
-            ("clients", TomlValue::Table(table)) => {
-                let read = clients::read(table);
-                (config.command_clients, config.listing.clients) =
-                    read.map_err(|(message, item)| wrong(message, item.span.start))?;
-            }
-            ("serve", TomlValue::Table(table)) => {
-                let only = serve(table);
-                config.serves_only =
-                    only.map_err(|(message, item)| wrong(message, item.span.start))?;
-            }
-            ("serve_own", item) => {
-                let TomlValue::Bool(value) = item else {
-                    return Err(wrong("`serve_own` has to be true or false".to_owned(), at));
-                };
-                config.listing.serves_own = *value;
-            }
-            ("store", TomlValue::Table(table)) => {
-                let serves = store(table);
-                config.serves_store =
-                    serves.map_err(|(message, item)| wrong(message, item.span.start))?;
-            }
-            (key @ ("hide" | "pin"), _) => {
-                let patterns = patterns(key, &entry.item);
-                let patterns =
-                    patterns.map_err(|(message, item)| wrong(message, item.span.start))?;
-                match key {
-                    "hide" => config.listing.rules.hide = patterns,
-                    _ => config.listing.rules.pin = patterns,
-                }
-            }
-            (
-                key
-                @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
-                _,
-            ) => {
-                let message = format!("`{key}` has to be a table: [{key}]");
-                return Err(wrong(message, at));
-            }
-            (key, _) => {
-                let mistake = wrong(format!("unknown setting `{key}`"), at);
-                let help = twig_core::suggest::did_you_mean(key, SETTINGS);
-                return Err(ConfigMistake { help, ..mistake });
-            }
-        }
+        set_entry(&mut config, places, path, entry).map_err(|mistake| ConfigMistake {
+            help: mistake.help,
+            ..wrong(mistake.message, mistake.at)
+        })?;
     }
     Ok(config)
+}
+
+/// What is wrong with a setting.
+struct SettingMistake {
+    message: String,
+    /// Where it is in the file.
+    at: usize,
+    help: Option<String>,
+}
+
+impl From<(String, usize)> for SettingMistake {
+    fn from((message, at): (String, usize)) -> Self {
+        let help = None;
+        Self { message, at, help }
+    }
+}
+
+impl From<(String, &TomlItem<'_>)> for SettingMistake {
+    fn from((message, item): (String, &TomlItem<'_>)) -> Self {
+        (message, item.span.start).into()
+    }
+}
+
+/// Reads one setting, or one table of them.
+fn set_entry(
+    config: &mut Config,
+    places: &Places,
+    path: &Path,
+    entry: &TomlEntry<'_>,
+) -> Result<(), SettingMistake> {
+    let at = entry.key_span.start;
+    let wrong = |message: &str| Err(SettingMistake::from((message.to_owned(), at)));
+    match (&*entry.key, &entry.item.value) {
+        ("separator", TomlValue::Text(text)) if is_separator(text) => {
+            config.separator = text.to_string();
+        }
+        ("separator", _) => {
+            return wrong("`separator` is one to three of `: / . _ -`, such as \":\"");
+        }
+        ("trigger", TomlValue::Text(text)) if is_trigger(text) => {
+            config.trigger = text.to_string();
+        }
+        ("trigger", _) => {
+            return wrong("`trigger` is one to three punctuation marks, such as \":\"");
+        }
+        ("limits", TomlValue::Table(table)) => set(&mut config.limits, &LIMITS, table, &[])?,
+        ("http", TomlValue::Table(table)) => {
+            set(&mut config.http, &HTTP, table, &http_settings::names())?;
+            http_settings::read(&mut config.http_settings, places, path, table)?;
+        }
+        ("packages", TomlValue::Table(table)) => set(&mut config.packages, &PACKAGES, table, &[])?,
+        ("libraries", _) => config.libraries = libraries::read(places, path, &entry.item)?,
+        ("functions", TomlValue::Table(table)) => config.function_environment = functions(table)?,
+        ("clients", TomlValue::Table(table)) => {
+            let (names, clients) = clients::read(table)?;
+            if !names.is_empty() {
+                config.command_clients = names;
+            }
+            // The environment adds to what the file says.
+            config.listing.clients.extend(clients);
+        }
+        ("serve", TomlValue::Table(table)) => config.serves_only = serve(table)?,
+        ("serve_own", TomlValue::Bool(value)) => config.listing.serves_own = *value,
+        ("serve_own", _) => return wrong("`serve_own` has to be true or false"),
+        ("store", TomlValue::Table(table)) => config.serves_store = store(table)?,
+        ("hide", _) => config.listing.rules.hide = patterns("hide", &entry.item)?,
+        ("pin", _) => config.listing.rules.pin = patterns("pin", &entry.item)?,
+        (
+            key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
+            _,
+        ) => return wrong(&format!("`{key}` has to be a table: [{key}]")),
+        (key, _) => {
+            let message = format!("unknown setting `{key}`");
+            let help = twig_core::suggest::did_you_mean(key, SETTINGS);
+            return Err(SettingMistake { message, at, help });
+        }
+    }
+    Ok(())
 }
 
 /// `hide`, `pin` and `only`: patterns of names of libraries and prompts.
@@ -359,116 +385,13 @@ fn is_variable(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// One row per configurable limit: its name, its maximum, and the field that it sets.
-type LimitRow<T> = (&'static str, usize, fn(&mut T, usize));
-
-/// The maximum of the number type.
-const ANY: usize = usize::MAX;
-
-const LIMITS: [LimitRow<Limits>; 29] = [
-    ("template_source", ANY, |to, n| to.template_source = n),
-    ("template_sources", ANY, |to, n| to.template_sources = n),
-    ("manifest", ANY, |to, n| to.manifest = n),
-    ("front_matter", ANY, |to, n| to.front_matter = n),
-    ("arguments", ANY, |to, n| to.arguments = n),
-    ("messages", ANY, |to, n| to.messages = n),
-    ("argument_value", ANY, |to, n| to.argument_value = n),
-    ("argument_values", ANY, |to, n| to.argument_values = n),
-    ("rendered", ANY, |to, n| to.rendered = n),
-    ("media", ANY, |to, n| to.media = n),
-    ("embedded", ANY, |to, n| to.embedded = n),
-    ("embedded_bytes", ANY, |to, n| to.embedded_bytes = n),
-    ("skill_files", ANY, |to, n| to.skill_files = n),
-    ("skill_bytes", ANY, |to, n| to.skill_bytes = n),
-    ("document", ANY, |to, n| to.document = n),
-    ("verbatim", ANY, |to, n| to.verbatim = n),
-    ("project_items", ANY, |to, n| to.project_items = n),
-    ("project_history", ANY, |to, n| to.project_history = n),
-    ("store_millis", DAY, |to, n| to.store_millis = n as u64),
-    ("queue_millis", DAY, |to, n| to.queue_millis = n as u64),
-    ("render_millis", ANY, |to, n| to.render_millis = n as u64),
-    ("function_output", ANY, |to, n| to.function_output = n),
-    ("function_millis", ANY, |to, n| {
-        to.function_millis = n as u64;
-    }),
-    ("answer_millis", DAY, |to, n| to.answer_millis = n as u64),
-    ("include_depth", ANY, |to, n| to.include_depth = n),
-    ("includes", ANY, |to, n| to.includes = n),
-    ("message", ANY, |to, n| to.message = n),
-    ("page", ANY, |to, n| to.page = n),
-    ("subscriptions", ANY, |to, n| to.subscriptions = n),
-];
-
-/// More than any machine serves, and less than a semaphore can count.
-const MANY: usize = 1_000_000;
-/// A day, which overflows no clock.
-const DAY: usize = 24 * 60 * 60 * 1_000;
-
-const HTTP: [LimitRow<http::HttpLimits>; 14] = [
-    ("connections", MANY, |to, n| to.connections = n),
-    ("address_connections", MANY, |to, n| {
-        to.address_connections = Some(n);
-    }),
-    ("sessions", MANY, |to, n| to.sessions = n),
-    ("renders", MANY, |to, n| to.renders = n),
-    ("reply_bytes", ANY, |to, n| to.reply_bytes = n),
-    ("head_millis", DAY, |to, n| to.head = millis(n)),
-    ("body_millis", DAY, |to, n| to.body = millis(n)),
-    ("idle_millis", DAY, |to, n| to.idle = millis(n)),
-    ("stall_millis", DAY, |to, n| to.stall = millis(n)),
-    ("keep_alive_millis", DAY, |to, n| to.keep_alive = millis(n)),
-    ("session_millis", DAY, |to, n| to.session = millis(n)),
-    ("person_requests", MANY, |to, n| to.person.requests = n),
-    ("person_burst", MANY, |to, n| to.person.burst = n),
-    ("person_functions", MANY, |to, n| to.person.functions = n),
-];
-
-const PACKAGES: [LimitRow<FetchLimits>; 4] = [
-    ("bytes", ANY, |to, n| to.bytes = n as u64),
-    ("files", MANY, |to, n| to.files = n),
-    ("stall_millis", DAY, |to, n| to.stall = millis(n)),
-    ("fetch_millis", DAY, |to, n| to.total = millis(n)),
-];
-
-fn millis(number: usize) -> Duration {
-    Duration::from_millis(number as u64)
-}
-
-fn set<'t, 'a, T>(
-    limits: &mut T,
-    rows: &[LimitRow<T>],
-    table: &'t Table<'a>,
-) -> Result<(), (String, &'t TomlItem<'a>)> {
-    for entry in &table.entries {
-        let (key, item) = (&*entry.key, &entry.item);
-        let Some((_, most, set)) = rows.iter().find(|(name, ..)| *name == key) else {
-            let near = twig_core::suggest::near(key, rows.iter().map(|(name, ..)| *name));
-            let near = near.first().map(|name| format!("; did you mean `{name}`?"));
-            let message = format!("unknown limit `{key}`{}", near.unwrap_or_default());
-            return Err((message, item));
-        };
-        let number = match item.value {
-            TomlValue::Integer(number) if number > 0 => usize::try_from(number).ok(),
-            _ => None,
-        };
-        let Some(number) = number else {
-            let message = format!("limit `{key}` has to be a whole number above zero");
-            return Err((message, item));
-        };
-        if number > *most {
-            return Err((format!("limit `{key}` can be {most} at most"), item));
-        }
-        set(limits, number);
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use serde_json::Value;
 
+    use super::numbers::ANY;
     use super::*;
 
     #[test]
@@ -506,6 +429,8 @@ mod tests {
         let packages = PACKAGES.iter().map(|(name, most, _)| (*name, *most));
         assert_eq!(most("/properties/packages"), rows(packages.collect()));
         let http = HTTP.iter().map(|(name, most, _)| (*name, *most));
-        assert_eq!(most("/properties/http"), rows(http.collect()));
+        let mut http = rows(http.collect());
+        http.extend(names(&http_settings::names()));
+        assert_eq!(most("/properties/http"), http);
     }
 }

@@ -4,19 +4,25 @@
 //! their expiry, and streams. Nothing here runs without `--http`.
 
 mod accept;
+mod admin;
 mod allowance;
 mod bearer_token;
 mod bodies;
 mod caller;
+mod certificate;
 mod disk;
 mod door;
 mod doorkeeper;
+mod drain;
 mod ended_sessions;
 mod endpoint;
 mod flags;
+mod greeting;
 mod headers;
 mod heavy_work;
 mod limits;
+mod metrics;
+mod notify_socket;
 mod patience;
 mod peers;
 mod question;
@@ -35,6 +41,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -42,14 +49,22 @@ use tokio::task::block_in_place;
 use twig_core::access::AccessRecord;
 use twig_sources::{CatalogViews, FollowedAccess};
 
+use self::accept::{Acceptor, ConnectionSettings};
+use self::admin::{ADMIN_CONNECTIONS, AdminRoutes};
 use self::bearer_token::BearerToken;
 use self::bodies::RequestBodies;
+use self::certificate::ServerCertificate;
 use self::disk::HttpBodies;
 use self::door::Door;
 use self::doorkeeper::Doorkeeper;
+use self::drain::EndSignals;
 use self::ended_sessions::EndedSessions;
-pub(crate) use self::flags::HttpArgs;
+pub(crate) use self::flags::{
+    HttpArgs, HttpSettings, parse_address, parse_admin, parse_host, parse_origin,
+};
 pub(crate) use self::limits::HttpLimits;
+use self::metrics::{Metrics, StreamCount};
+use self::peers::Peers;
 use self::replies::Replies;
 use self::routes::Routes;
 use self::sealed_id::SessionSealer;
@@ -59,7 +74,7 @@ use self::wrong_tokens::WrongTokens;
 use crate::command_error::{CommandError, reason};
 use crate::places;
 use crate::service::Service;
-use crate::ui::{Ui, UiOptions};
+use crate::ui::Ui;
 
 /// Length of the queue of connections that are not yet accepted.
 const ARRIVALS: i32 = 1_024;
@@ -71,9 +86,12 @@ const THREADS: usize = 1;
 /// A listening socket, and who may connect to it.
 pub(crate) struct HttpFront {
     listener: TcpListener,
+    admin: Option<TcpListener>,
+    certificate: Option<Arc<ServerCertificate>>,
     door: Door,
     token: Option<BearerToken>,
     access: Option<(FollowedAccess, AccessRecord)>,
+    settings: HttpSettings,
 }
 
 /// What callers see besides the libraries, and where the server keeps what it needs again.
@@ -87,13 +105,13 @@ pub(crate) struct TeamSettings {
     pub(crate) state: Option<PathBuf>,
 }
 
-/// Starts to listen. Refuses to listen where other machines could connect without a token.
+/// Starts to listen. Refuses to listen where other machines could connect without a key or a token.
 pub(crate) fn open(
     address: SocketAddr,
-    options: &HttpArgs,
+    settings: HttpSettings,
     access: Option<&Path>,
 ) -> Result<HttpFront, CommandError> {
-    let token = BearerToken::find(options.token_file.as_deref(), address)?;
+    let token = BearerToken::find(settings.token_file.as_deref(), address)?;
     let access = access.map(|path| {
         FollowedAccess::new(path).map_err(|error| {
             let (path, why) = (path.display(), reason(&error));
@@ -108,41 +126,66 @@ pub(crate) fn open(
         ))
         .hint("make a key with `twig key create NAME --role reader`, set TWIG_TOKEN or use --token-file, or listen on 127.0.0.1"));
     }
-    let listener = TcpListener::bind(address).map_err(|error| {
-        let message = format!("could not listen on {address}: {}", why(&error));
-        CommandError::fixable(message).hint("use `--http :0` for a port that is free")
-    })?;
+    let certificate = match (&settings.tls_cert, &settings.tls_key) {
+        (Some(cert), Some(key)) => Some(ServerCertificate::open(cert, key)?),
+        (None, None) => None,
+        (cert, _) => {
+            let (given, missing) = match cert {
+                Some(_) => ("certificate", "--tls-key"),
+                None => ("private key", "--tls-cert"),
+            };
+            let message = format!("a {given} alone is not enough for TLS");
+            let hint = format!("give the other file with `{missing} FILE`");
+            return Err(CommandError::fixable(message).hint(hint));
+        }
+    };
+    let listener = listen(address, "--http")?;
     // Clients that arrive at the same time wait in this queue; further ones would retry after a
     // second. If the system refuses the number, the previous one stays.
     let _ = rustix::net::listen(&listener, ARRIVALS);
-    listener.set_nonblocking(true)?;
-    let door = Door::new(listener.local_addr()?, options);
+    let admin = settings.admin.map(|address| listen(address, "--admin"));
+    let admin = admin.transpose()?;
+    let door = Door::new(listener.local_addr()?, &settings);
     Ok(HttpFront {
         listener,
+        admin,
+        certificate,
         door,
         token,
         access,
+        settings,
     })
 }
 
-/// Serves until a signal arrives.
+fn listen(address: SocketAddr, flag: &str) -> Result<TcpListener, CommandError> {
+    let listener = TcpListener::bind(address).map_err(|error| {
+        let message = format!("could not listen on {address}: {}", why(&error));
+        CommandError::fixable(message).hint(format!("use `{flag} :0` for a port that is free"))
+    })?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// Serves until a signal arrives. `offered` says what, in words.
 pub(crate) fn serve(
     service: Service,
     front: HttpFront,
     team: TeamSettings,
     limits: HttpLimits,
+    offered: &str,
+    ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .thread_name("http")
         // If a disk hangs, every connection may need a thread of its own to wait for it.
-        .max_blocking_threads(limits.connections + THREADS)
+        .max_blocking_threads(limits.connections + THREADS + 1)
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(service, front, team, limits));
+    let result = runtime.block_on(run(service, front, team, limits, offered, ui));
     // Do not wait for clients that have not read the rest by now.
     runtime.shutdown_background();
-    result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
+    result.map(|()| ExitCode::SUCCESS)
 }
 
 async fn run(
@@ -150,12 +193,17 @@ async fn run(
     front: HttpFront,
     team: TeamSettings,
     limits: HttpLimits,
-) -> io::Result<()> {
+    offered: &str,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     let address = front.listener.local_addr()?;
+    let metrics = front.admin.as_ref().map(|_| Metrics::new());
     let (changes, _) = watch::channel(0);
     let (end, ending) = watch::channel(false);
     let heard = changes.clone();
     let _watch = service.live.watch(move || announce(&heard));
+    let room = accept::room(limits.connections);
+    let peers = Peers::new(room, limits.share(room));
     let wait = Duration::from_millis(service.limits.queue_millis);
     let kept = |name: &str| team.state.as_ref().map(|state| state.join(name));
     let named = places::session_key();
@@ -174,16 +222,72 @@ async fn run(
         limits,
         changes,
         ending,
+        is_draining: AtomicBool::new(false),
+        peers: Arc::clone(&peers),
+        streams: Arc::default(),
+        metrics: metrics.clone(),
     });
     let listener = tokio::net::TcpListener::from_std(front.listener)?;
     let routes = Routes::new(Arc::clone(&shared), front.door);
-    let signals = accept::signals()?;
-    Ui::new(UiOptions::default()).insist(format!("http://{address}/mcp"));
-    accept::run(listener, routes, &shared, signals, &end).await;
+    let signals = EndSignals::new()?;
+    let of_peer = |peer| routes.clone().of(peer, Arc::clone(&shared));
+    let settings = ConnectionSettings::new(&shared);
+    let mut acceptor = Acceptor::new(listener, peers, of_peer, settings);
+    acceptor.metrics.clone_from(&metrics);
+    if let Some(certificate) = front.certificate {
+        acceptor.tls = Some(certificate.acceptor()?);
+        tokio::spawn(certificate.follow());
+    }
+    let admin = match (front.admin, metrics.clone()) {
+        (Some(listener), Some(metrics)) => Some(serve_admin(listener, metrics, &shared)?),
+        _ => None,
+    };
+    ui.insist(greeting::url(&address.to_string(), &front.settings));
+    ui.say(greeting::greeting(
+        offered,
+        address,
+        admin,
+        &front.settings,
+        shared.doorkeeper.asked(),
+    ));
+    notify_socket::ready();
+    accept::run(acceptor, &shared, signals, &end).await;
     // Requests that are still running keep `shared`; their functions must not outlive the server.
     shared.service.jobs.close();
     shared.views.close();
     Ok(())
+}
+
+/// Starts to answer probes and requests for metrics; returns the address. It goes on to the very end
+/// of the server.
+fn serve_admin(
+    listener: TcpListener,
+    metrics: Arc<Metrics>,
+    shared: &Arc<Shared>,
+) -> io::Result<SocketAddr> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
+    if !door::is_this_machine(address) {
+        tracing::warn!(
+            "the admin listener on {address} answers everyone who can reach it, without a token"
+        );
+    }
+    let own = Arc::clone(shared);
+    let routes = move |peer| AdminRoutes {
+        shared: Arc::clone(&own),
+        metrics: Arc::clone(&metrics),
+        peer,
+    };
+    let (end, ending) = watch::channel(false);
+    let mut settings = ConnectionSettings::new(shared);
+    settings.ending = ending;
+    let peers = Peers::new(ADMIN_CONNECTIONS, ADMIN_CONNECTIONS);
+    let mut acceptor = Acceptor::new(listener, peers, routes, settings);
+    tokio::spawn(async move {
+        acceptor.serve_until(std::future::pending::<()>()).await;
+        drop(end);
+    });
+    Ok(address)
 }
 
 /// What all requests share.
@@ -201,6 +305,12 @@ struct Shared {
     changes: watch::Sender<u64>,
     /// Becomes true when the server ends.
     ending: watch::Receiver<bool>,
+    /// True after the first signal.
+    is_draining: AtomicBool,
+    peers: Arc<Peers>,
+    streams: Arc<StreamCount>,
+    /// `None` without an admin listener.
+    metrics: Option<Arc<Metrics>>,
 }
 
 impl Shared {

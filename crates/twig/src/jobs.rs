@@ -230,6 +230,12 @@ impl Jobs {
         outcome.recv().unwrap_or_else(|_| kind.refused(BROKEN))
     }
 
+    /// How many jobs of each kind wait for their turn.
+    pub(crate) fn waiting(&self) -> [(&'static str, usize); 4] {
+        let pools = [&self.renders, &self.functions, &self.searches, &self.reads];
+        pools.map(|pool| (pool.name, pool.lock().queue.len()))
+    }
+
     /// Ends the running jobs and drops the queued ones.
     pub(crate) fn close(&self) {
         for pool in [&self.renders, &self.functions, &self.searches, &self.reads] {

@@ -269,10 +269,21 @@ pub(crate) fn token_from_environment() -> Option<OsString> {
     env::var_os("TWIG_TOKEN").filter(|token| !token.is_empty())
 }
 
+/// The socket of the service manager that started this process, if it wants to be notified.
+pub(crate) fn notify_socket() -> Option<OsString> {
+    variable("NOTIFY_SOCKET").filter(|name| !name.is_empty())
+}
+
 /// A variable by its name, such as one that the user lets functions have.
 #[allow(clippy::disallowed_methods, reason = "this is the door")]
 pub(crate) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
+}
+
+/// The names of variables that begin with this.
+pub(crate) fn names_of_variables(prefix: &str) -> Vec<String> {
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    names.filter(|name| name.starts_with(prefix)).collect()
 }
 
 /// A path that the user wrote after an `@`, where the shell does not expand `~/`.

@@ -1,6 +1,6 @@
 //! Refusals by the transport itself, as messages of the protocol.
 
-use super::{Headers, Reply};
+use super::{Headers, Reply, ReplyError};
 use crate::connection::write_refusal;
 use crate::era::Era;
 use crate::error::Refusal;
@@ -44,6 +44,48 @@ pub enum HttpRefusal {
 }
 
 impl HttpRefusal {
+    /// Every reason, for counters.
+    pub const REASONS: [&str; 16] = [
+        "body",
+        "token",
+        "host",
+        "origin",
+        "method",
+        "not_acceptable",
+        "slow",
+        "too_large",
+        "media_type",
+        "no_session",
+        "busy",
+        "sessions",
+        "panic",
+        "no_address",
+        "too_fast",
+        "no_store",
+    ];
+
+    /// The reason in one word, one of [`HttpRefusal::REASONS`].
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Token => "token",
+            Self::Host(_) => "host",
+            Self::Origin => "origin",
+            Self::Method => "method",
+            Self::NotAcceptable => "not_acceptable",
+            Self::Slow => "slow",
+            Self::TooLarge(_) => "too_large",
+            Self::MediaType => "media_type",
+            Self::NoSession => "no_session",
+            Self::NoAddress => "no_address",
+            Self::TooFast => "too_fast",
+            Self::NoStore => "no_store",
+            Self::Busy => "busy",
+            Self::Sessions(_) => "sessions",
+            Self::Panic => "panic",
+        }
+    }
+
     /// The reply if the message was not read.
     pub fn reply(&self, headers: &Headers<'_>) -> Reply {
         self.reply_to(headers.era(), None)
@@ -92,6 +134,12 @@ impl HttpRefusal {
         };
         let mut body = Vec::new();
         write_refusal(id.or(era.unreadable_id()), &refusal, &mut body);
-        Reply::new(status, body)
+        Reply {
+            error: Some(ReplyError::Refused {
+                code: refusal.code(),
+                reason: self.reason(),
+            }),
+            ..Reply::new(status, body)
+        }
     }
 }

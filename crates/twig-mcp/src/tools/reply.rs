@@ -6,6 +6,7 @@ use crate::json::{self, Object};
 pub(crate) fn failed(sentence: &str, result: &mut Object<'_>) {
     says(&format!("Error: {sentence}"), result);
     result.flag("isError", true);
+    result.is_failure = true;
 }
 
 /// Writes content that is one text.

@@ -18,6 +18,7 @@ const PAGES: &[(&str, &str)] = &[
     ("ci", include_str!("../../../../docs/ci.md")),
     ("clients", include_str!("../../../../docs/clients.md")),
     ("codex", include_str!("../../../../docs/codex.md")),
+    ("config", include_str!("../../../../docs/config.md")),
     ("connect", include_str!("../../../../docs/connect.md")),
     ("export", include_str!("../../../../docs/export.md")),
     ("formats", include_str!("../../../../docs/formats.md")),

@@ -20,7 +20,7 @@ use crate::log;
 use crate::places::Places;
 use crate::service::{ServerMaker, Service, WholeCatalog};
 use crate::stdio;
-use crate::ui::{Ui, UiOptions};
+use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -62,12 +62,12 @@ impl ServeArgs {
         sources
     }
 
-    /// Logs what is served, and what nothing matches of what alone is offered.
-    fn log_start(&self, catalog: &Catalog) {
+    /// Logs what is served, and what nothing matches of what alone is offered. Returns what is served,
+    /// in words.
+    fn log_start(&self, catalog: &Catalog) -> String {
+        let counts = counts(catalog);
         tracing::info!(
-            "serving {} of {}{}",
-            counted(catalog.len(), "prompt", "prompts"),
-            counted(catalog.libraries().len(), "library", "libraries"),
+            "serving {counts}{}",
             if self.read_only { ", read-only" } else { "" }
         );
         for name in catalog.unmatched() {
@@ -77,18 +77,21 @@ impl ServeArgs {
                 tracing::warn!("nothing matches `--only {name}` yet");
             }
         }
+        counts
     }
 }
 
-pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
+pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
-    let address = options.http.address;
     // Over HTTP, others may be listening.
-    let serves_store = address.is_none();
+    let serves_store = options.http.address.is_none();
     let (config, followed) = config::load_and_follow(&places, serves_store)?;
+    let settings = options.http.over(&config.http_settings);
     let access = places.access();
-    let front = address.map(|address| http::open(address, &options.http, access.as_deref()));
+    let front = settings
+        .address
+        .map(|address| http::open(address, settings, access.as_deref()));
     let front = front.transpose()?;
     let access = if options.read_only {
         Access::Read
@@ -130,7 +133,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let live = Arc::new(live);
     let catalog = live.published();
     live.log_problems();
-    options.log_start(&catalog);
+    let counts = options.log_start(&catalog);
     // The tools reach everything in the project, so `--only` has to offer all of it.
     let whole = project
         .as_ref()
@@ -169,9 +172,9 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let ended = match front {
         Some(front) => {
             let team = team(&places, &service.live, &config, access);
-            http::serve(service, front, team, config.http)
+            http::serve(service, front, team, config.http, &counts, ui)
         }
-        None => serve_client(&service),
+        None => serve_client(&service, ui),
     };
     // The thread that follows the disk may not have had the time.
     opened_live.log_problems();
@@ -196,9 +199,18 @@ fn team(places: &Places, live: &Arc<LiveCatalog>, config: &Config, access: Acces
     }
 }
 
-fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {
+/// What is served, in words.
+fn counts(catalog: &Catalog) -> String {
+    format!(
+        "{} of {}",
+        counted(catalog.len(), "prompt", "prompts"),
+        counted(catalog.libraries().len(), "library", "libraries")
+    )
+}
+
+fn serve_client(service: &Service, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     if io::stdin().is_terminal() {
-        Ui::new(UiOptions::default()).insist(
+        ui.insist(
             "twig serve speaks MCP on standard input and output; AI clients start it themselves.\n\
              hint: run `twig doctor` to see how to connect one (Ctrl-C ends this)",
         );

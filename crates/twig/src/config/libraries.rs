@@ -173,7 +173,7 @@ pub(crate) fn bad_name(text: &str) -> String {
     }
 }
 
-fn expand(places: &Places, config: &Path, text: &str) -> PathBuf {
+pub(super) fn expand(places: &Places, config: &Path, text: &str) -> PathBuf {
     let below_home = match text {
         "~" => Some(""),
         _ => text.strip_prefix("~/"),

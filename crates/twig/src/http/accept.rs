@@ -1,22 +1,29 @@
 //! Accepts connections within limits, and ends all of them at shutdown.
 
+use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, sleep, timeout};
+use tokio::time::{MissedTickBehavior, sleep, timeout_at};
+use tokio_rustls::TlsAcceptor;
 
+use super::drain::{EndSignals, is_over};
+use super::metrics::Metrics;
 use super::patience::ConnectionPatience;
-use super::peers::{HttpPeer, Peers};
+use super::peers::{Admitted, HttpPeer, Peers};
 use super::replies::Replies;
-use super::routes::Routes;
 use super::socket::Socket;
 use super::{HttpLimits, Shared};
 
@@ -26,8 +33,6 @@ const FEW_FILES: usize = 32;
 /// Limits for a request's head: bytes, and number of headers.
 const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
-/// How long clients may take to read the last replies at shutdown.
-const LAST_WRITES: Duration = Duration::from_millis(500);
 /// Pause after a connection that could not be accepted: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
 /// How often to look at the keys, and at the stores of workspaces: a change has to be effective
@@ -37,72 +42,171 @@ const LOOK: Duration = Duration::from_millis(250);
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
 
-/// The signals that end a server.
-pub(super) fn signals() -> io::Result<[Signal; 2]> {
-    Ok([
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    ])
+/// A listening socket and its connections. `R` makes the routes for a peer.
+pub(super) struct Acceptor<R> {
+    listener: TcpListener,
+    peers: Arc<Peers>,
+    pub(super) tls: Option<TlsAcceptor>,
+    routes: R,
+    settings: ConnectionSettings,
+    pub(super) metrics: Option<Arc<Metrics>>,
+    connections: JoinSet<()>,
+    is_failing: bool,
+}
+
+/// What every connection needs.
+#[derive(Clone)]
+pub(super) struct ConnectionSettings {
+    limits: HttpLimits,
+    pub(super) ending: watch::Receiver<bool>,
+    replies: Arc<Replies>,
+}
+
+impl ConnectionSettings {
+    pub(super) fn new(shared: &Shared) -> Self {
+        Self {
+            limits: shared.limits.clone(),
+            ending: shared.ending.clone(),
+            replies: Arc::clone(&shared.replies),
+        }
+    }
+}
+
+impl<R, S> Acceptor<R>
+where
+    R: Fn(Arc<HttpPeer>) -> S,
+    S: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible> + Send + 'static,
+    S::Future: Send,
+{
+    pub(super) fn new(
+        listener: TcpListener,
+        peers: Arc<Peers>,
+        routes: R,
+        settings: ConnectionSettings,
+    ) -> Self {
+        Self {
+            listener,
+            peers,
+            tls: None,
+            routes,
+            settings,
+            metrics: None,
+            connections: JoinSet::new(),
+            is_failing: false,
+        }
+    }
+
+    /// Accepts connections until something else is done.
+    pub(super) async fn serve_until<T>(&mut self, done: impl Future<Output = T>) -> T {
+        let mut done = pin!(done);
+        loop {
+            tokio::select! {
+                done = done.as_mut() => return done,
+                Some(_) = self.connections.join_next() => {}
+                accepted = self.listener.accept() => self.take(accepted).await,
+            }
+        }
+    }
+
+    async fn take(&mut self, accepted: io::Result<(TcpStream, SocketAddr)>) {
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // A failure repeats until some resource is freed; log it once.
+                if !std::mem::replace(&mut self.is_failing, true) {
+                    tracing::warn!("connections cannot be accepted: {error}");
+                }
+                sleep(RECOVER).await;
+                return;
+            }
+        };
+        let Some(admitted) = self.peers.admit(address.ip()).await else {
+            self.metrics.as_ref().inspect(|it| it.refuse_connection());
+            if self.tls.is_none() {
+                // A new socket accepts a few bytes without blocking.
+                let _ = stream.try_write(FULL);
+            }
+            return;
+        };
+        self.is_failing = false;
+        let routes = (self.routes)(Arc::clone(&admitted.peer));
+        let settings = self.settings.clone();
+        // Without this, a small reply waits for the client to acknowledge the previous one.
+        let _ = stream.set_nodelay(true);
+        match self.tls.clone() {
+            None => {
+                self.connections.spawn(async move {
+                    serve(stream, &admitted.peer, routes, settings).await;
+                    drop(admitted);
+                });
+            }
+            Some(tls) => {
+                self.connections.spawn(async move {
+                    if let Some(stream) = handshake(stream, &tls, &admitted, &settings).await {
+                        serve(stream, &admitted.peer, routes, settings).await;
+                    }
+                    drop(admitted);
+                });
+            }
+        }
+    }
 }
 
 /// Serves until a signal arrives, then completes every stream.
-pub(super) async fn run(
-    listener: TcpListener,
-    routes: Routes,
+pub(super) async fn run<R, S>(
+    mut acceptor: Acceptor<R>,
     shared: &Shared,
-    [mut interrupt, mut terminate]: [Signal; 2],
+    mut signals: EndSignals,
     end: &watch::Sender<bool>,
-) {
-    let room = room(shared.limits.connections);
-    let peers = Peers::new(room, shared.limits.share(room));
-    let mut is_failing = false;
-    let mut connections = JoinSet::new();
+) where
+    R: Fn(Arc<HttpPeer>) -> S,
+    S: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible> + Send + 'static,
+    S::Future: Send,
+{
     let mut sweep = tokio::time::interval(shared.sessions.sweep());
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = interrupt.recv() => break,
-            _ = terminate.recv() => break,
-            _ = sweep.tick() => shared.sessions.expire(),
-            _ = look.tick() => shared.look_around(),
-            Some(_) = connections.join_next() => {}
-            accepted = listener.accept() => match accepted {
-                Ok((stream, address)) => match peers.admit(address.ip()).await {
-                    Some(admitted) => {
-                        is_failing = false;
-                        let (routes, limits) = (routes.clone(), shared.limits.clone());
-                        let ending = shared.ending.clone();
-                        let replies = Arc::clone(&shared.replies);
-                        connections.spawn(async move {
-                            let end = (ending, replies);
-                            serve(stream, &admitted.peer, routes, &limits, end).await;
-                            drop(admitted);
-                        });
-                    }
-                    // A new socket accepts a few bytes without blocking.
-                    None => { let _ = stream.try_write(FULL); }
-                },
-                Err(error) => {
-                    // A failure repeats until some resource is freed; log it once.
-                    if !std::mem::replace(&mut is_failing, true) {
-                        tracing::warn!("connections cannot be accepted: {error}");
-                    }
-                    sleep(RECOVER).await;
-                }
-            },
+    let signalled = async {
+        loop {
+            tokio::select! {
+                () = signals.next() => return,
+                _ = sweep.tick() => shared.sessions.expire(),
+                _ = look.tick() => shared.look_around(),
+            }
+        }
+    };
+    acceptor.serve_until(signalled).await;
+    shared.start_drain();
+    let drain = shared.limits.drain;
+    if !drain.is_zero() {
+        let drained = async {
+            tokio::select! {
+                () = signals.next() => true,
+                () = sleep(drain) => false,
+            }
+        };
+        let is_hurried = acceptor.serve_until(drained).await;
+        if is_hurried {
+            return;
         }
     }
-    tracing::debug!("ending on a signal");
+    let Acceptor {
+        listener,
+        mut connections,
+        ..
+    } = acceptor;
     drop(listener);
     end.send_replace(true);
-    let all = async { while connections.join_next().await.is_some() {} };
-    let _ = timeout(LAST_WRITES, all).await;
+    tokio::select! {
+        () = async { while connections.join_next().await.is_some() {} } => {}
+        () = signals.next() => {}
+        () = sleep(shared.last_writes()) => {}
+    }
 }
 
 /// How many connections fit into the number of files that a process may open. Some are reserved for
 /// the prompts themselves: a server that cannot open a prompt is of no use.
-fn room(limit: usize) -> usize {
+pub(super) fn room(limit: usize) -> usize {
     let wanted = limit + FILES;
     let files = rlimit::increase_nofile_limit(wanted as u64).ok();
     let files = files.and_then(|files| usize::try_from(files).ok());
@@ -116,16 +220,44 @@ fn room(limit: usize) -> usize {
     room
 }
 
-async fn serve(
+/// Starts TLS, in the time that a connection has until its first request.
+async fn handshake(
     stream: TcpStream,
-    peer: &Arc<HttpPeer>,
-    routes: Routes,
-    limits: &HttpLimits,
-    (mut ending, replies): (watch::Receiver<bool>, Arc<Replies>),
-) {
-    // Without this, a small reply waits for the client to acknowledge the previous one.
-    let _ = stream.set_nodelay(true);
-    let patience = ConnectionPatience::new(limits, Arc::clone(peer));
+    tls: &TlsAcceptor,
+    admitted: &Admitted,
+    settings: &ConnectionSettings,
+) -> Option<tokio_rustls::server::TlsStream<TcpStream>> {
+    let mut ending = settings.ending.clone();
+    let end = admitted.peer.since() + settings.limits.head;
+    let begun = tokio::select! {
+        begun = timeout_at(end, tls.accept(stream)) => begun,
+        () = admitted.peer.closed() => return None,
+        () = is_over(&mut ending) => return None,
+    };
+    match begun {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::debug!("a TLS handshake failed: {error}");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a TLS handshake took too long");
+            None
+        }
+    }
+}
+
+async fn serve<T, S>(stream: T, peer: &Arc<HttpPeer>, routes: S, settings: ConnectionSettings)
+where
+    T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Service<hyper::Request<Incoming>, Response = Response, Error = Infallible>,
+{
+    let ConnectionSettings {
+        limits,
+        mut ending,
+        replies,
+    } = settings;
+    let patience = ConnectionPatience::new(&limits, Arc::clone(peer));
     let socket = Socket::new(
         stream,
         patience.clone(),
@@ -138,7 +270,7 @@ async fn serve(
         .header_read_timeout(limits.idle)
         .max_header_size(HEAD)
         .max_headers(HEADERS)
-        .serve_connection(TokioIo::new(socket), routes.of(Arc::clone(peer)));
+        .serve_connection(TokioIo::new(socket), routes);
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
@@ -154,10 +286,4 @@ async fn serve(
     if let Err(error) = served {
         tracing::debug!("a connection ended: {error}");
     }
-}
-
-/// Waits until a signal has arrived.
-pub(super) async fn is_over(ending: &mut watch::Receiver<bool>) {
-    // Without a sender there is no server either.
-    let _ = ending.wait_for(|is_over| *is_over).await;
 }

@@ -58,7 +58,7 @@ impl BearerToken {
             );
         }
         if let Some(path) = file {
-            warn_if_shared(path);
+            warn_if_shared("token", path);
         }
         Ok(Some(Self(token.as_bytes().into())))
     }
@@ -69,14 +69,14 @@ impl BearerToken {
     }
 }
 
-/// Warns about a file whose token every user of the machine can read.
-fn warn_if_shared(path: &Path) {
+/// Warns about a file whose secret every user of the machine can read.
+pub(super) fn warn_if_shared(secret: &str, path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     let found = fs::metadata(path);
     if found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o004 != 0) {
         let path = path.display();
         tracing::warn!(
-            "every user of this machine can read the token in {path}: run `chmod 600 {path}`"
+            "every user of this machine can read the {secret} in {path}: run `chmod 600 {path}`"
         );
     }
 }

@@ -9,7 +9,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderValue, header};
 use twig_mcp::http::HttpRefusal;
 
-use super::flags::{HttpArgs, parse_host};
+use super::flags::{HttpSettings, parse_host};
 use super::headers::one;
 use super::limits;
 
@@ -32,14 +32,22 @@ pub(super) struct Door {
 
 impl Door {
     /// The checks of a server that listens on `address`.
-    pub(super) fn new(address: SocketAddr, options: &HttpArgs) -> Self {
+    pub(super) fn new(address: SocketAddr, options: &HttpSettings) -> Self {
         let port = address.port();
         let mut hosts: Vec<String> = LOOPBACK.map(|name| format!("{name}:{port}")).to_vec();
-        if port == 80 {
+        let (scheme, default_port) = if options.has_tls() {
+            ("https", 443)
+        } else {
+            ("http", 80)
+        };
+        if port == default_port {
             // Clients omit the default port.
             hosts.extend(LOOPBACK.map(str::to_owned));
         }
-        let mut origins: Vec<String> = hosts.iter().map(|host| format!("http://{host}")).collect();
+        let mut origins: Vec<String> = hosts
+            .iter()
+            .map(|host| format!("{scheme}://{host}"))
+            .collect();
         origins.extend(options.allow_origin.iter().cloned());
         if !address.ip().is_unspecified() {
             hosts.push(address.to_string());

@@ -13,7 +13,9 @@ use tokio::task::block_in_place;
 use tokio::time::sleep;
 use twig_core::{Latest, World};
 use twig_mcp::Connection;
-use twig_mcp::http::{self, ConnectionKind, Exchange, HttpAnswer, HttpRefusal, Reply};
+use twig_mcp::http::{
+    self, ConnectionKind, Exchange, Headers, HttpAnswer, HttpRefusal, Reply, ReplyError,
+};
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -21,6 +23,7 @@ use super::caller::{Caller, CallerRefusal};
 use super::disk::RequestFiles;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
+use super::metrics::MethodLabel;
 use super::peers::HttpPeer;
 use super::question;
 use super::replies::SentDocument;
@@ -136,7 +139,7 @@ async fn post(
     let accept = accept(headers);
     let headers = read_headers(headers, accept.as_deref());
     let view = &caller.view;
-    let exchange = http::post(&view.server, &headers, body.bytes())?;
+    let exchange = read_message(shared, caller, &headers, body.bytes(), peer)?;
     let fresh = || Connection::new(Arc::clone(&view.server));
     let busy = || exchange.refuse(&HttpRefusal::Busy);
     let document = match exchange.long_document(|| caller.catalog(shared)) {
@@ -241,6 +244,21 @@ fn start_session(
     let mut response = respond(reply);
     response.headers_mut().insert(SESSION, id);
     Ok(response)
+}
+
+/// Reads a message, and names its method for the metrics.
+fn read_message<'a>(
+    shared: &Shared,
+    caller: &Caller,
+    headers: &Headers<'a>,
+    body: &'a [u8],
+    peer: Option<&Arc<HttpPeer>>,
+) -> Result<Exchange<'a>, Reply> {
+    let exchange = http::post(&caller.view.server, headers, body)?;
+    if let (Some(_), Some(peer), Some(method)) = (&shared.metrics, peer, exchange.method()) {
+        peer.name_method(MethodLabel::new(method));
+    }
+    Ok(exchange)
 }
 
 /// GET: the stream of server messages for a session.
@@ -352,20 +370,23 @@ async fn send(
     if reply.body.len() <= SMALL_REPLY && reply.shared.is_none() {
         return respond(reply);
     }
-    let status = reply.status;
+    let (status, error) = (reply.status, reply.error);
     match shared.replies.body(reply, document).await {
-        Ok(body) => respond_with(status, body),
+        Ok(body) => respond_with(status, error, body),
         Err(_) => respond(busy()),
     }
 }
 
 pub(super) fn respond(reply: Reply) -> Response {
-    respond_with(reply.status, Body::from(reply.body))
+    respond_with(reply.status, reply.error, Body::from(reply.body))
 }
 
-fn respond_with(status: u16, body: Body) -> Response {
+fn respond_with(status: u16, error: Option<ReplyError>, body: Body) -> Response {
     let has_body = !body.is_end_stream();
     let mut response = Response::new(body);
+    if let Some(error) = error {
+        response.extensions_mut().insert(error);
+    }
     let code = StatusCode::from_u16(status);
     *response.status_mut() = code.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if status == 405 {

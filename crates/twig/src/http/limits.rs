@@ -61,6 +61,8 @@ pub(crate) struct HttpLimits {
     pub(crate) session: Duration,
     /// How much one person may ask for.
     pub(crate) person: AllowanceLimits,
+    /// How long the server goes on after a signal before it stops accepting.
+    pub(crate) drain: Duration,
 }
 
 impl Default for HttpLimits {
@@ -78,6 +80,7 @@ impl Default for HttpLimits {
             keep_alive: Duration::from_secs(15),
             session: Duration::from_secs(5 * 60),
             person: AllowanceLimits::default(),
+            drain: Duration::ZERO,
         }
     }
 }

@@ -17,12 +17,10 @@ use tokio::time::Instant;
 use super::HttpLimits;
 use super::peers::HttpPeer;
 
-/// No wait has started yet.
-const NEW: u8 = 0;
 /// Waiting for a request.
-const WAITING: u8 = 1;
+const WAITING: u8 = 0;
 /// Bytes of it have arrived.
-const BEGUN: u8 = 2;
+const BEGUN: u8 = 1;
 
 /// The timeouts of one connection.
 #[derive(Clone)]
@@ -39,7 +37,7 @@ impl ConnectionPatience {
             head: limits.head,
             idle: limits.idle,
             peer,
-            state: Arc::new(AtomicU8::new(NEW)),
+            state: Arc::new(AtomicU8::new(WAITING)),
         }
     }
 
@@ -50,11 +48,12 @@ impl ConnectionPatience {
 
     fn wait(&self) -> Pin<Box<dyn Sleep>> {
         self.peer.wait();
-        let end = match self.state.swap(WAITING, Ordering::Relaxed) {
-            NEW => Instant::now() + self.head,
-            _ if self.peer.is_known() => Instant::now() + self.idle,
-            // Requests that are refused gain no time.
-            _ => self.peer.since() + self.head,
+        self.state.store(WAITING, Ordering::Relaxed);
+        let end = if self.peer.is_known() {
+            Instant::now() + self.idle
+        } else {
+            // Neither a handshake nor requests that are refused gain time.
+            self.peer.since() + self.head
         };
         Box::pin(Waiting {
             sleep: Box::pin(tokio::time::sleep_until(end)),

@@ -14,6 +14,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
+use super::metrics::MethodLabel;
+
 /// How long a closed connection may take to disappear.
 const GONE_WITHIN: Duration = Duration::from_millis(100);
 
@@ -27,6 +29,9 @@ const KNOWN: u8 = 2;
 const IDLE: u8 = 3;
 /// Closed to make room for another connection.
 const CLOSED: u8 = 4;
+
+/// No request with a known method is being answered.
+const NO_METHOD: u8 = u8::MAX;
 
 /// All connected peers.
 pub(super) struct Peers {
@@ -51,6 +56,8 @@ pub(super) struct HttpPeer {
     /// `None` for this machine, whose programs all share one address.
     network: Option<Network>,
     state: AtomicU8,
+    /// The method of the request that is being answered, for the metrics.
+    method: AtomicU8,
     close: Notify,
 }
 
@@ -115,6 +122,11 @@ impl Peers {
         })
     }
 
+    /// How many are connected.
+    pub(super) fn count(&self) -> usize {
+        self.table().all.len()
+    }
+
     fn table(&self) -> MutexGuard<'_, PeerTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -163,8 +175,20 @@ impl HttpPeer {
             since: Instant::now(),
             network,
             state: AtomicU8::new(WAITING),
+            method: AtomicU8::new(NO_METHOD),
             close: Notify::new(),
         }
+    }
+
+    /// Names the method of the request that is being answered. A connection has one at a time.
+    pub(super) fn name_method(&self, method: MethodLabel) {
+        self.method.store(method.number(), Ordering::Relaxed);
+    }
+
+    /// The method of the request that was answered, if it had one.
+    pub(super) fn take_method(&self) -> Option<MethodLabel> {
+        let number = self.method.swap(NO_METHOD, Ordering::Relaxed);
+        (number != NO_METHOD).then(|| MethodLabel::from_number(number))
     }
 
     /// The unique number of this connection.

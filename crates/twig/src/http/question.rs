@@ -19,8 +19,9 @@ use twig_mcp::http::{Reply, ResumedRequest};
 use twig_mcp::{Job, Outbox, WorkOutcome};
 
 use super::Shared;
-use super::accept::is_over;
 use super::caller::Caller;
+use super::drain::StreamEnding;
+use super::metrics::OpenStream;
 use super::peers::HttpPeer;
 use super::sessions::Pending;
 use super::stream::{COMMENT, Events, event_stream};
@@ -46,7 +47,9 @@ pub(super) fn stream(
         caller: caller.clone(),
         peer: peer.cloned(),
         shared: Arc::clone(shared),
+        ending: shared.stream_ending(),
         pending,
+        _open: shared.streams.open(),
     };
     let events = unfold(Some(stream), |stream| async {
         let (event, stream) = stream?.next().await?;
@@ -65,7 +68,9 @@ struct QuestionStream {
     caller: Caller,
     peer: Option<Arc<HttpPeer>>,
     shared: Arc<Shared>,
+    ending: StreamEnding,
     pending: Pending,
+    _open: OpenStream,
 }
 
 impl QuestionStream {
@@ -74,11 +79,10 @@ impl QuestionStream {
         if let Some(first) = self.first.take() {
             return Some((first.into(), Some(self)));
         }
-        let mut ending = self.shared.ending.clone();
         tokio::select! {
             biased;
             resumed = &mut self.answer => return self.last(resumed.ok()?).await,
-            () = is_over(&mut ending) => {}
+            () = self.ending.reached() => {}
             () = sleep_until(self.end) => {}
             () = sleep_until(self.beat) => {
                 self.pending.session.touch();

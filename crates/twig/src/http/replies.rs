@@ -299,6 +299,7 @@ mod tests {
             status: 200,
             body: vec![b' '; length],
             shared: None,
+            error: None,
         }
     }
 

@@ -1,22 +1,17 @@
 //! Jobs of requests; cancelling the request cancels its job.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::oneshot;
 use twig_mcp::{Job, WorkKind, WorkOutcome};
 
 use super::Shared;
-use super::accept::is_over;
 use super::caller::Caller;
+use super::drain::is_over;
 use super::peers::HttpPeer;
 use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
 use crate::jobs::CANCELLED;
-
-/// How long jobs may still run when the server ends; the rest of the shutdown time is for reporting
-/// that they were cancelled.
-const LAST_JOBS: Duration = Duration::from_millis(300);
 
 /// The answer to a person who runs as many functions as one may.
 const TOO_MANY_FUNCTIONS: &str =
@@ -67,7 +62,7 @@ impl Shared {
     /// Waits until the last moment at which a client can still be sent a result.
     async fn last_moment(&self) {
         is_over(&mut self.ending.clone()).await;
-        tokio::time::sleep(LAST_JOBS).await;
+        tokio::time::sleep(self.last_jobs()).await;
     }
 }
 

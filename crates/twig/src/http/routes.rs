@@ -23,6 +23,7 @@ use super::Shared;
 use super::door::Door;
 use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
+use super::metrics::{MeasuredCall, measure};
 use super::peers::HttpPeer;
 
 /// The state of every handler.
@@ -78,8 +79,12 @@ impl Routes {
 
 impl Routes {
     /// The routes for one connection.
-    pub(super) fn of(self, peer: Arc<HttpPeer>) -> ConnectionRoutes {
-        ConnectionRoutes { routes: self, peer }
+    pub(super) fn of(self, peer: Arc<HttpPeer>, shared: Arc<Shared>) -> ConnectionRoutes {
+        ConnectionRoutes {
+            routes: self,
+            peer,
+            shared,
+        }
     }
 }
 
@@ -87,20 +92,24 @@ impl Routes {
 pub(super) struct ConnectionRoutes {
     routes: Routes,
     peer: Arc<HttpPeer>,
+    shared: Arc<Shared>,
 }
 
 impl Service<hyper::Request<Incoming>> for ConnectionRoutes {
     type Response = Response;
     type Error = Infallible;
-    type Future = <TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future;
+    type Future =
+        MeasuredCall<<TowerToHyperService<Router> as Service<hyper::Request<Incoming>>>::Future>;
 
     fn call(&self, mut request: hyper::Request<Incoming>) -> Self::Future {
         self.peer.ask();
         request.extensions_mut().insert(Arc::clone(&self.peer));
-        if request.headers().contains_key(header::ORIGIN) {
-            return self.routes.for_pages.call(request);
-        }
-        self.routes.short.call(request)
+        let call = if request.headers().contains_key(header::ORIGIN) {
+            self.routes.for_pages.call(request)
+        } else {
+            self.routes.short.call(request)
+        };
+        measure(&self.shared, &self.peer, call)
     }
 }
 
@@ -113,20 +122,18 @@ async fn look_at_place(State(app): State<Arc<App>>, request: Request, next: Next
     }
 }
 
-async fn health(State(app): State<Arc<App>>, request: Request) -> Response {
-    within(&app, request, || "ok\n".into_response()).await
+/// Answers whatever host is named: probes name an address, and there is nothing to learn here.
+async fn health(request: Request) -> Response {
+    let mut response = "ok\n".into_response();
+    close_unless_known(request.extensions(), &mut response);
+    response
 }
 
 async fn nowhere(State(app): State<Arc<App>>, request: Request) -> Response {
-    within(&app, request, || StatusCode::NOT_FOUND.into_response()).await
-}
-
-/// Answers a client that names this server as host.
-async fn within(app: &App, request: Request, answer: impl FnOnce() -> Response) -> Response {
     let (parts, body) = request.into_parts();
     match app.door.check_place(&parts) {
         Ok(()) => {
-            let mut response = answer();
+            let mut response = StatusCode::NOT_FOUND.into_response();
             close_unless_known(&parts.extensions, &mut response);
             response
         }

@@ -107,6 +107,11 @@ impl Sessions {
         }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        lock(&self.open).len()
+    }
+
     /// The most sessions at once.
     pub(super) fn limit(&self) -> usize {
         self.limit

@@ -8,7 +8,6 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -21,8 +20,9 @@ const LINGER: Duration = Duration::from_secs(1);
 /// How many of these bytes are read at a time.
 const WASTE: usize = 16 * 1024;
 
-pub(super) struct Socket {
-    stream: TcpStream,
+/// `S` is a TCP connection, or TLS on one.
+pub(super) struct Socket<S> {
+    stream: S,
     patience: ConnectionPatience,
     /// How long one write may block.
     stall: Duration,
@@ -36,10 +36,10 @@ pub(super) struct Socket {
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
-impl Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> Socket<S> {
     /// A socket on which one write may block for `stall`, and which reports reads to `patience`.
     pub(super) fn new(
-        stream: TcpStream,
+        stream: S,
         patience: ConnectionPatience,
         stall: Duration,
         replies: Arc<Replies>,
@@ -56,7 +56,7 @@ impl Socket {
         }
     }
 
-    fn stream(&mut self) -> Pin<&mut TcpStream> {
+    fn stream(&mut self) -> Pin<&mut S> {
         Pin::new(&mut self.stream)
     }
 
@@ -107,7 +107,7 @@ impl Socket {
     }
 }
 
-impl AsyncRead for Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Socket<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -121,7 +121,7 @@ impl AsyncRead for Socket {
     }
 }
 
-impl AsyncWrite for Socket {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Socket<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -145,14 +145,17 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.stream().poll_flush(context)
+        // TLS holds bytes back until it is flushed.
+        let flushed = self.stream().poll_flush(context);
+        self.timed(context, flushed)
     }
 
     /// Closing a socket while bytes arrive resets it, and a reset can overtake the last reply: a
     /// client in the middle of its body would not learn why it was refused.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.lingering.is_none() {
-            ready!(self.stream().poll_shutdown(context))?;
+            let shut = self.stream().poll_shutdown(context);
+            ready!(self.timed(context, shut))?;
         }
         if !*self.ending.borrow() {
             ready!(self.linger(context));
@@ -166,14 +169,14 @@ mod tests {
     use std::future::poll_fn;
     use std::io::{Read, Write};
 
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
     use crate::http::HttpLimits;
     use crate::http::peers::HttpPeer;
 
     /// The two ends of a connection; the server's end waits for 20 ms at most.
-    async fn pair() -> (Socket, std::net::TcpStream) {
+    async fn pair() -> (Socket<TcpStream>, std::net::TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let client = std::net::TcpStream::connect(address).unwrap();

@@ -17,8 +17,9 @@ use twig_core::Catalog;
 use twig_mcp::{Connection, Outbox, Server};
 
 use super::Shared;
-use super::accept::is_over;
 use super::caller::Caller;
+use super::drain::StreamEnding;
+use super::metrics::OpenStream;
 use super::sessions::HttpSession;
 
 /// A comment, which clients ignore.
@@ -41,10 +42,11 @@ pub(super) fn subscription(
         changes,
         keep_alive: shared.limits.keep_alive,
         beat: Instant::now() + shared.limits.keep_alive,
-        ending: shared.ending.clone(),
+        ending: shared.stream_ending(),
         ended: None,
         caller,
         shared: Arc::clone(shared),
+        _open: shared.streams.open(),
     })
 }
 
@@ -58,10 +60,11 @@ pub(super) fn session(session: Arc<HttpSession>, caller: Caller, shared: &Arc<Sh
         changes,
         keep_alive: shared.limits.keep_alive,
         beat: Instant::now() + shared.limits.keep_alive,
-        ending: shared.ending.clone(),
+        ending: shared.stream_ending(),
         ended: Some(ended),
         caller,
         shared: Arc::clone(shared),
+        _open: shared.streams.open(),
     })
 }
 
@@ -96,10 +99,11 @@ struct Stream {
     /// The keep-alive interval, and when the next one is due.
     keep_alive: Duration,
     beat: Instant,
-    ending: watch::Receiver<bool>,
+    ending: StreamEnding,
     ended: Option<oneshot::Receiver<()>>,
     caller: Caller,
     shared: Arc<Shared>,
+    _open: OpenStream,
 }
 
 /// The connection that a stream belongs to.
@@ -118,7 +122,7 @@ impl Stream {
             let mut events = Events::default();
             tokio::select! {
                 biased;
-                () = is_over(&mut self.ending) => {
+                () = self.ending.reached() => {
                     self.voice.close(&mut events);
                     return (!events.0.is_empty()).then_some((events.0, None));
                 }

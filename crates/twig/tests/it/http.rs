@@ -1,9 +1,11 @@
 //! The server over HTTP, from the outside.
 
+mod admin;
 pub(crate) mod client;
 mod crowd;
 mod disk;
 mod door;
+mod drain;
 mod ending;
 mod few_files;
 mod held;
@@ -18,6 +20,9 @@ mod people;
 mod questions;
 mod read_only;
 mod resources;
+mod settings;
+mod start;
+mod tls;
 mod token;
 mod tools;
 mod turns;
@@ -116,7 +121,7 @@ impl Served {
         let mut talk = BufReader::new(child.stderr.take().expect("piped"));
         let (mut line, mut before) = (String::new(), String::new());
         // The log may speak before.
-        while !line.starts_with("http://") {
+        while !line.starts_with("http://") && !line.starts_with("https://") {
             before.push_str(&line);
             line.clear();
             let length = talk.read_line(&mut line).expect("text");
@@ -140,6 +145,25 @@ impl Served {
     /// A new connection.
     pub(super) fn caller(&self) -> Caller {
         Caller::new(self.port)
+    }
+
+    /// The next line that the server says.
+    fn next_line(&mut self) -> String {
+        let mut line = String::new();
+        self.talk.read_line(&mut line).expect("text");
+        line.trim_end().to_owned()
+    }
+
+    /// A connection to the admin listener, whose address the server has said.
+    fn admin_port(&mut self) -> u16 {
+        loop {
+            let line = self.next_line();
+            assert!(!line.is_empty(), "no admin listener");
+            if let Some(rest) = line.strip_prefix("probes and metrics at http://127.0.0.1:") {
+                let port = rest.split(':').next().and_then(|port| port.parse().ok());
+                return port.expect("a port");
+            }
+        }
     }
 
     /// Asks whether it still serves.

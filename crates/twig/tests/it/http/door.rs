@@ -88,19 +88,41 @@ fn only_our_own_names_are_hosts() {
         "the other way",
     );
     // What is asked for makes no difference.
-    for request in [
-        "GET /healthz",
-        "GET /nothing",
-        "OPTIONS /mcp",
-        "DELETE /mcp",
-    ] {
+    for request in ["GET /nothing", "OPTIONS /mcp", "DELETE /mcp"] {
         let mut caller = served.caller();
         caller.raw(format!("{request} HTTP/1.1\r\nhost: evil.example\r\n\r\n"));
         is_refused(&caller.response(), request);
     }
     let mut caller = served.caller();
-    caller.raw("GET /healthz HTTP/1.0\r\n\r\n");
+    caller.raw("GET /nothing HTTP/1.0\r\n\r\n");
     is_refused(&caller.response(), "HTTP/1.0");
+}
+
+/// Probes name the address of a pod, or nothing at all.
+#[test]
+fn health_is_told_to_everyone_but_pages_of_others() {
+    let served = Served::new();
+    let hosts = [
+        "host: 10.1.2.3\r\n",
+        "host: 10.1.2.3:7373\r\n",
+        "host: [fd00::1]:1\r\n",
+        "host: evil.example\r\n",
+        "",
+    ];
+    for host in hosts {
+        for method in ["GET", "HEAD"] {
+            let mut caller = served.caller();
+            let version = if host.is_empty() { "1.0" } else { "1.1" };
+            caller.raw(format!("{method} /healthz HTTP/{version}\r\n{host}\r\n"));
+            let head = caller.head();
+            assert_eq!(head.status, 200, "{host}");
+            assert_eq!(head.header("content-length"), Some("3"), "{host}");
+        }
+    }
+    let mut caller = served.caller();
+    caller
+        .raw("GET /healthz HTTP/1.1\r\nhost: evil.example\r\norigin: http://evil.example\r\n\r\n");
+    is_refused(&caller.response(), "a page");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn completes_its_streams(signal: Signal) {
     let (status, took, talk) = served.ended();
     assert_eq!(status.code(), Some(0), "{talk}");
     figure("the end of a server", took, Duration::from_secs(2));
-    assert_eq!(talk, "");
+    assert!(!talk.contains("WARN"), "{talk}");
 }
 
 #[test]

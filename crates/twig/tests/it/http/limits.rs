@@ -26,7 +26,7 @@ fn mistakes_are_told() {
         told += &env.run(["serve", "--http", ":0"]).stderr;
     }
     insta::assert_snapshot!(told, @"
-    error: ~/.config/twig/config.toml:2: unknown limit `conections`; did you mean `connections`?
+    error: ~/.config/twig/config.toml:2: unknown setting `conections`; did you mean `connections`?
     error: ~/.config/twig/config.toml:2: limit `head_millis` has to be a whole number above zero
     error: ~/.config/twig/config.toml:2: limit `body_millis` has to be a whole number above zero
     error: ~/.config/twig/config.toml:2: limit `sessions` can be 1000000 at most
