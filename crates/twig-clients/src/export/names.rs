@@ -66,6 +66,12 @@ impl FileNames {
         Self { names }
     }
 
+    /// The name of a prompt's file; `None` for an earlier export of a prompt that wants the same name.
+    pub fn name_of(&self, found: PromptRef<'_>) -> Option<&str> {
+        let known = self.names.get(&found.prompt.full_name)?;
+        Some(&known.name)
+    }
+
     /// The file name of a prompt.
     pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
         let known = self.names.get(&found.prompt.full_name);
