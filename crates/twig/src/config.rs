@@ -2,6 +2,7 @@
 
 mod clients;
 mod edit;
+mod hub;
 mod libraries;
 
 use std::fs;
@@ -24,7 +25,7 @@ use crate::places::Places;
 pub(crate) const CONFIG_SCHEMA: &str = include_str!("config/schema.json");
 
 /// Every setting.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "separator",
     "trigger",
     "limits",
@@ -38,6 +39,7 @@ const SETTINGS: [&str; 13] = [
     "pin",
     "serve_own",
     "serve",
+    "hub",
 ];
 
 /// The configuration, defaults filled in.
@@ -47,6 +49,8 @@ pub(crate) struct Config {
     pub(crate) separator: String,
     pub(crate) limits: Limits,
     pub(crate) http: http::HttpLimits,
+    /// What the hub says of itself; there is none if it is `None`.
+    pub(crate) hub: Option<http::HubSettings>,
     /// What bounds the fetch of a package.
     pub(crate) packages: FetchLimits,
     /// Variables that prompt functions get.
@@ -71,6 +75,7 @@ impl Default for Config {
             separator: ":".to_owned(),
             limits: Limits::default(),
             http: http::HttpLimits::default(),
+            hub: None,
             packages: FetchLimits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
@@ -142,6 +147,7 @@ impl Config {
             ("`trigger`", self.trigger != other.trigger),
             ("[limits]", self.limits != other.limits),
             ("[http]", self.http != other.http),
+            ("[hub]", self.hub != other.hub),
             (
                 "[functions]",
                 self.function_environment != other.function_environment,
@@ -220,6 +226,10 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 (config.command_clients, config.listing.clients) =
                     read.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
+            ("hub", TomlValue::Table(table)) => {
+                let read = hub::read(table);
+                config.hub = read.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
             ("serve", TomlValue::Table(table)) => {
                 let only = serve(table);
                 config.serves_only =
@@ -246,8 +256,8 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 }
             }
             (
-                key
-                @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
+                key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"
+                | "hub"),
                 _,
             ) => {
                 let message = format!("`{key}` has to be a table: [{key}]");
@@ -498,6 +508,7 @@ mod tests {
             names(&clients::CLIENT_FIELDS)
         );
         assert_eq!(most("/properties/serve"), names(&["only"]));
+        assert_eq!(most("/properties/hub"), names(&hub::FIELDS));
         let limits = LIMITS.iter().map(|(name, most, _)| (*name, *most));
         assert_eq!(most("/properties/limits"), rows(limits.collect()));
         let packages = PACKAGES.iter().map(|(name, most, _)| (*name, *most));

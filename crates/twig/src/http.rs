@@ -11,6 +11,7 @@ mod endpoint;
 mod flags;
 mod headers;
 mod heavy_work;
+mod hub;
 mod limits;
 mod patience;
 mod peers;
@@ -36,6 +37,8 @@ use self::bodies::RequestBodies;
 use self::disk::HttpBodies;
 use self::door::{BearerToken, Door};
 pub(crate) use self::flags::HttpArgs;
+use self::hub::Hub;
+pub(crate) use self::hub::{HubSettings, parse_hub_url};
 pub(crate) use self::limits::HttpLimits;
 use self::replies::Replies;
 use self::routes::Routes;
@@ -84,6 +87,7 @@ pub(crate) fn serve(
     service: Service,
     front: HttpFront,
     limits: HttpLimits,
+    hub: Option<HubSettings>,
 ) -> Result<ExitCode, CommandError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -92,13 +96,18 @@ pub(crate) fn serve(
         .max_blocking_threads(limits.connections + THREADS)
         .enable_all()
         .build()?;
-    let result = runtime.block_on(run(service, front, limits));
+    let result = runtime.block_on(run(service, front, limits, hub));
     // Do not wait for clients that have not read the rest by now.
     runtime.shutdown_background();
     result.map(|()| ExitCode::SUCCESS).map_err(Into::into)
 }
 
-async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Result<()> {
+async fn run(
+    service: Service,
+    front: HttpFront,
+    limits: HttpLimits,
+    hub: Option<HubSettings>,
+) -> io::Result<()> {
     let address = front.listener.local_addr()?;
     let (changes, _) = watch::channel(service.live.published());
     let (end, ending) = watch::channel(false);
@@ -114,6 +123,7 @@ async fn run(service: Service, front: HttpFront, limits: HttpLimits) -> io::Resu
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
         sessions: Sessions::new(limits.sessions, limits.session),
         wrong_tokens: WrongTokens::default(),
+        hub: hub.map(|settings| Hub::new(settings, wait)),
         limits,
         changes,
         ending,
@@ -137,6 +147,8 @@ struct Shared {
     replies: Arc<Replies>,
     sessions: Sessions,
     wrong_tokens: WrongTokens,
+    /// What other programs fetch, if the configuration says so.
+    hub: Option<Hub>,
     /// The last catalog with a change that clients are notified of. A slow client gets several
     /// changes as one.
     changes: watch::Sender<Arc<Catalog>>,

@@ -166,7 +166,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     };
     let opened_live = Arc::clone(&service.live);
     let served = match front {
-        Some(front) => http::serve(service, front, config.http),
+        Some(front) => http::serve(service, front, config.http, config.hub),
         None => serve_client(&service),
     };
     // The thread that follows the disk may not have had the time.

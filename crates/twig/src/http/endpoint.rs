@@ -62,7 +62,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
 
 /// Delays the refusal of a wrong token for a client that has sent several wrong ones and never the
 /// right one.
-async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpPeer>>) {
+pub(super) async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpPeer>>) {
     let Some(peer) = peer.filter(|peer| !peer.is_known()) else {
         return;
     };
@@ -74,7 +74,7 @@ async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpP
     }
 }
 
-fn challenge(headers: &HeaderMap) -> HeaderValue {
+pub(super) fn challenge(headers: &HeaderMap) -> HeaderValue {
     HeaderValue::from_static(if headers.contains_key(header::AUTHORIZATION) {
         "Bearer realm=\"twig\", error=\"invalid_token\""
     } else {

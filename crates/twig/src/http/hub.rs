@@ -1,0 +1,178 @@
+//! The hub: what other programs fetch of a server to install skills, and to find the server itself.
+//!
+//! It publishes the shown prompts of a catalog as skills: an index with digests, the files and archives
+//! that the index leads to, a marketplace of plugins, a catalog of all this, and the server card.
+//! Nothing of it is routed unless the configuration says so. A handler answers from one catalog, so
+//! that a caller gets only what that caller may read.
+
+mod archives;
+mod page;
+mod reply;
+mod settings;
+mod skills;
+mod texts;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use tokio::task::block_in_place;
+use tokio::time::timeout;
+use twig_core::{Bodies, Catalog};
+use twig_mcp::http::HttpRefusal;
+
+use self::archives::HubArchives;
+use self::page::HubPage;
+use self::reply::HubReply;
+pub(crate) use self::settings::{HubSettings, parse_hub_url};
+use self::texts::HubTexts;
+use super::Shared;
+use super::endpoint::{challenge, respond, slow_down, turn_away};
+use super::headers::{one, with_headers};
+use super::routes::{App, close_unless_known, peer};
+
+/// The paths of the hub.
+const ROUTES: [&str; 6] = [
+    "/.well-known/agent-skills/{*path}",
+    "/.well-known/skills/{*path}",
+    "/.well-known/ai-catalog.json",
+    "/.well-known/mcp/server-card.json",
+    "/.claude-plugin/{*path}",
+    "/mcp/server-card",
+];
+
+/// What all requests to the hub share.
+pub(super) struct Hub {
+    settings: HubSettings,
+    archives: HubArchives,
+    /// Lists and archives are made one at a time. Installers ask for all skills at once, so requests
+    /// wait here without a thread.
+    turn: tokio::sync::Mutex<()>,
+    /// How long a request may wait for its turn.
+    wait: Duration,
+}
+
+/// Why a request is not answered.
+enum HubRefusal {
+    /// There is no such page for this caller.
+    Missing,
+    /// The page needs an archive that has to be made first.
+    NotMade,
+    Busy,
+}
+
+impl Hub {
+    pub(super) fn new(settings: HubSettings, wait: Duration) -> Self {
+        Self {
+            settings,
+            archives: HubArchives::default(),
+            turn: tokio::sync::Mutex::default(),
+            wait,
+        }
+    }
+}
+
+/// Adds the routes of the hub.
+pub(super) fn route(mut routes: Router<Arc<App>>) -> Router<Arc<App>> {
+    for path in ROUTES {
+        routes = routes.route(path, any(hub));
+    }
+    routes
+}
+
+/// Any page of the hub, for clients that name this server as host and send the token.
+async fn hub(State(app): State<Arc<App>>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    if let Err(trouble) = app.door.check_place(&parts) {
+        return turn_away(trouble, &parts, body).await;
+    }
+    let peer = peer(&parts.extensions);
+    if let Err(trouble) = app.door.check_token(&parts.headers) {
+        slow_down(&app.shared, &parts.headers, peer).await;
+        let mut response = turn_away(trouble, &parts, body).await;
+        let challenge = challenge(&parts.headers);
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, challenge);
+        return response;
+    }
+    if !matches!(parts.method, Method::GET | Method::HEAD) {
+        return reply::wrong_method();
+    }
+    let catalog = app.shared.catalog();
+    let answered = answer(&app, &parts, catalog).await;
+    let mut response = match answered {
+        Ok(reply) => {
+            peer.inspect(|peer| peer.know());
+            match reply.respond(&parts, &app.shared.replies).await {
+                Ok(response) => response,
+                Err(trouble) => refused(trouble, &parts),
+            }
+        }
+        Err(HubRefusal::Missing) => StatusCode::NOT_FOUND.into_response(),
+        Err(HubRefusal::NotMade | HubRefusal::Busy) => refused(HttpRefusal::Busy, &parts),
+    };
+    close_unless_known(&parts.extensions, &mut response);
+    tracing::debug!(path = %parts.uri.path(), status = response.status().as_u16(), "answered");
+    response
+}
+
+fn refused(trouble: HttpRefusal, parts: &Parts) -> Response {
+    respond(with_headers(&parts.headers, |headers| {
+        trouble.reply(headers)
+    }))
+}
+
+/// Answers from what a caller may read.
+async fn answer(app: &App, parts: &Parts, catalog: Arc<Catalog>) -> Result<HubReply, HubRefusal> {
+    let shared: &Shared = &app.shared;
+    let hub = shared.hub.as_ref().ok_or(HubRefusal::Missing)?;
+    let page = HubPage::parse(parts.uri.path()).ok_or(HubRefusal::Missing)?;
+    let host = one(&parts.headers, header::HOST).unwrap_or_default();
+    let texts = HubTexts {
+        base: hub.settings.base(host),
+        settings: &hub.settings,
+        needs_token: app.door.has_token(),
+        identity: shared.service.server.identity(),
+    };
+    if page == HubPage::ServerCard {
+        return Ok(texts.server_card());
+    }
+    if !page.is_list() {
+        let made = block_in_place(|| make(shared, hub, &texts, &page, &catalog, false));
+        if !matches!(made, Err(HubRefusal::NotMade)) {
+            return made;
+        }
+    }
+    let turn = timeout(hub.wait, hub.turn.lock()).await;
+    let _turn = turn.map_err(|_| HubRefusal::Busy)?;
+    let bodies = shared.disk.for_request(peer(&parts.extensions));
+    let mut made = Err(HubRefusal::Busy);
+    bodies.aside("hub", &mut || {
+        made = make(shared, hub, &texts, &page, &catalog, true);
+    });
+    made
+}
+
+/// Makes a page; without `may_build`, only if no archive has to be made for it.
+fn make(
+    shared: &Shared,
+    hub: &Hub,
+    texts: &HubTexts<'_>,
+    page: &HubPage,
+    catalog: &Arc<Catalog>,
+    may_build: bool,
+) -> Result<HubReply, HubRefusal> {
+    let skills = skills::HubSkills {
+        live: &shared.service.live,
+        templates: &shared.service.templates,
+        archives: &hub.archives,
+        may_build,
+    };
+    skills.with(catalog, |offered| texts.page(page, &skills, offered))
+}
