@@ -272,7 +272,7 @@ impl HubSkills<'_> {
             HubPlugin {
                 name: unique.name(&plugin_name(name), name),
                 description: match description.is_empty() {
-                    true => format!("The skills of {name}"),
+                    true => format!("Skills of the library {name}"),
                     false => description,
                 },
                 prompts,
