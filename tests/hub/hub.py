@@ -96,7 +96,7 @@ class Machine:
 
 
 def skills(machine, node, cli):
-    """`npx skills add`, and once more after a change."""
+    """`npx skills add`, and `npx skills update` after a change."""
     version = json.loads((pathlib.Path(cli).parent.parent / "package.json").read_text())["version"]
     command = [node, cli]
     machine.run(*command, "add", machine.address, "--yes", "--copy", "--agent", "claude-code")
@@ -107,12 +107,12 @@ def skills(machine, node, cli):
     before = lock["reading-tides"]["wellKnownDigest"]
     changed = TIDES["SKILL.md"] + b"Twice.\n"
     write(machine.tides, {"SKILL.md": changed})
-    machine.run(*command, "add", machine.address, "--yes", "--copy", "--agent", "claude-code")
-    expect("  and an edited one", (installed / "reading-tides/SKILL.md").read_bytes(), changed)
+    machine.run(*command, "update", "--yes")
+    expect("  and updates an edited one", (installed / "reading-tides/SKILL.md").read_bytes(), changed)
     lock = json.loads((machine.user / "skills-lock.json").read_text())["skills"]
     expect("  with another digest", lock["reading-tides"]["wellKnownDigest"] != before, True)
     write(machine.tides, TIDES)
-    machine.run(*command, "add", machine.address, "--yes", "--copy", "--agent", "claude-code")
+    machine.run(*command, "update", "--yes")
     lock = json.loads((machine.user / "skills-lock.json").read_text())["skills"]
     expect("  and with the first one again", lock["reading-tides"]["wellKnownDigest"], before)
 
