@@ -72,6 +72,13 @@ impl FileNames {
         Some(&known.name)
     }
 
+    /// The full name of the prompt whose file has this name.
+    pub fn prompt_of(&self, name: &str) -> Option<&str> {
+        let mut names = self.names.iter();
+        let found = names.find(|(_, file)| file.name == name);
+        found.map(|(prompt, _)| &**prompt)
+    }
+
     /// The file name of a prompt.
     pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
         let known = self.names.get(&found.prompt.full_name);

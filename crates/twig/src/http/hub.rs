@@ -30,6 +30,7 @@ use self::archives::HubArchives;
 use self::page::HubPage;
 use self::reply::HubReply;
 pub(crate) use self::settings::{HubSettings, parse_hub_url};
+use self::skills::KnownNames;
 use self::texts::HubTexts;
 use super::Shared;
 use super::endpoint::{challenge, respond, slow_down, turn_away};
@@ -50,6 +51,7 @@ const ROUTES: [&str; 6] = [
 pub(super) struct Hub {
     settings: HubSettings,
     archives: HubArchives,
+    names: KnownNames,
     /// Lists and archives are made one at a time. Installers ask for all skills at once, so requests
     /// wait here without a thread.
     turn: tokio::sync::Mutex<()>,
@@ -71,6 +73,7 @@ impl Hub {
         Self {
             settings,
             archives: HubArchives::default(),
+            names: KnownNames::default(),
             turn: tokio::sync::Mutex::default(),
             wait,
         }
@@ -111,18 +114,18 @@ async fn hub(State(app): State<Arc<App>>, request: Request) -> Response {
             peer.inspect(|peer| peer.know());
             match reply.respond(&parts, &app.shared.replies).await {
                 Ok(response) => response,
-                Err(trouble) => refused(trouble, &parts),
+                Err(trouble) => refused(&trouble, &parts),
             }
         }
         Err(HubRefusal::Missing) => StatusCode::NOT_FOUND.into_response(),
-        Err(HubRefusal::NotMade | HubRefusal::Busy) => refused(HttpRefusal::Busy, &parts),
+        Err(HubRefusal::NotMade | HubRefusal::Busy) => refused(&HttpRefusal::Busy, &parts),
     };
     close_unless_known(&parts.extensions, &mut response);
     tracing::debug!(path = %parts.uri.path(), status = response.status().as_u16(), "answered");
     response
 }
 
-fn refused(trouble: HttpRefusal, parts: &Parts) -> Response {
+fn refused(trouble: &HttpRefusal, parts: &Parts) -> Response {
     respond(with_headers(&parts.headers, |headers| {
         trouble.reply(headers)
     }))
@@ -172,6 +175,7 @@ fn make(
         live: &shared.service.live,
         templates: &shared.service.templates,
         archives: &hub.archives,
+        names: &hub.names,
         may_build,
     };
     skills.with(catalog, |offered| texts.page(page, &skills, offered))

@@ -4,12 +4,12 @@
 //! `twig export` would write it. Nothing is run for that: prompts of functions and templates that have
 //! to be computed are left out.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use twig_clients::clients::ExportFormat;
 use twig_clients::export::{BundledFile, FileNames, ShellTranslation, plan, skill_source};
-use twig_core::catalog::PromptRef;
+use twig_core::catalog::{Lookup, PromptRef};
 use twig_core::front_matter;
 use twig_core::slug::{Unique, file_slug};
 use twig_core::template::{EngineError, JobOutcome, Templates};
@@ -30,21 +30,89 @@ use super::archives::{ArchiveKey, HubArchive, HubArchives};
 const MOST_BYTES: u64 = 32 * 1024 * 1024;
 /// The most files of one skill: other installers read no more.
 const MOST_FILES: usize = 1_000;
+/// How many catalogs have their names kept: callers may see different ones.
+const KNOWN_CATALOGS: usize = 16;
 
 /// What skills are made with.
 pub(super) struct HubSkills<'h> {
     pub(super) live: &'h LiveCatalog,
     pub(super) templates: &'h Templates,
     pub(super) archives: &'h HubArchives,
+    pub(super) names: &'h KnownNames,
     /// False if only archives that are there may be used.
     pub(super) may_build: bool,
 }
 
-/// The prompts that a catalog shows, each with the name of its skill, sorted by it.
+/// The prompts that a catalog shows, each with the name of its skill.
 pub(super) struct OfferedPrompts<'c> {
     world: World<'c>,
     names: &'c FileNames,
-    pub(super) prompts: Vec<(&'c str, PromptRef<'c>)>,
+}
+
+/// The names of the skills of the catalogs that were asked for last.
+#[derive(Default)]
+pub(super) struct KnownNames(Mutex<VecDeque<(Weak<Catalog>, Arc<FileNames>)>>);
+
+impl KnownNames {
+    /// The names of a catalog. An installer asks for each skill by its name, and finding the names of
+    /// all of them takes much longer than the answer.
+    fn of(&self, world: World<'_>) -> Arc<FileNames> {
+        let catalog: &Arc<Catalog> = world.catalog;
+        let is_same = |(known, _): &&(Weak<Catalog>, _)| known.as_ptr() == Arc::as_ptr(catalog);
+        if let Some((_, names)) = self.known().iter().find(is_same) {
+            return Arc::clone(names);
+        }
+        let shown = catalog.shown_prompts(0);
+        let names = Arc::new(FileNames::new(world, ExportFormat::Skills, shown));
+        let mut known = self.known();
+        if known.len() >= KNOWN_CATALOGS {
+            known.pop_front();
+        }
+        known.push_back((Arc::downgrade(catalog), Arc::clone(&names)));
+        names
+    }
+
+    fn known(&self) -> MutexGuard<'_, VecDeque<(Weak<Catalog>, Arc<FileNames>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'c> OfferedPrompts<'c> {
+    /// All of them, sorted by the names of the skills.
+    pub(super) fn all(&self) -> Vec<(&'c str, PromptRef<'c>)> {
+        let shown = self.world.catalog.shown_prompts(0);
+        let named = shown.filter_map(|found| Some((self.names.name_of(found)?, found)));
+        let mut prompts: Vec<(&str, PromptRef<'_>)> = named.collect();
+        prompts.sort_by_key(|(name, _)| *name);
+        prompts
+    }
+
+    /// The plugins of a marketplace: the skills of each library.
+    pub(super) fn plugins(&self) -> Vec<HubPlugin<'c>> {
+        let mut libraries: BTreeMap<&str, (&Arc<Library>, Vec<_>)> = BTreeMap::new();
+        for (name, found) in self.all() {
+            let entry = libraries.entry(found.library.name.as_str());
+            let (_, prompts) = entry.or_insert_with(|| (found.library, Vec::new()));
+            prompts.push((name, found));
+        }
+        let mut unique = Unique::new();
+        let libraries = libraries.into_iter();
+        let plugins = libraries.map(|(name, (library, prompts))| {
+            let about = &library.about;
+            let own = about.description.as_deref().or(about.title.as_deref());
+            let description = published_description(own.unwrap_or_default());
+            HubPlugin {
+                name: unique.name(&plugin_name(name), name),
+                description: if description.is_empty() {
+                    format!("Skills of the library {name}")
+                } else {
+                    description
+                },
+                prompts,
+            }
+        });
+        plugins.collect()
+    }
 }
 
 /// A skill before its other files are read.
@@ -97,24 +165,20 @@ impl HubSkills<'_> {
             bodies: self.live,
             templates: self.templates,
         };
-        let shown: Vec<PromptRef<'_>> = latest.shown_prompts(0).collect();
-        let names = FileNames::new(world, ExportFormat::Skills, shown.iter().copied());
-        let named = shown.into_iter();
-        let named = named.filter_map(|found| Some((names.name_of(found)?, found)));
-        let mut prompts: Vec<(&str, PromptRef<'_>)> = named.collect();
-        prompts.sort_by_key(|(name, _)| *name);
+        let names = self.names.of(world);
         work(&OfferedPrompts {
             world,
             names: &names,
-            prompts,
         })
     }
 
     /// The skill with this name.
     pub(super) fn find(&self, offered: &OfferedPrompts<'_>, name: &str) -> Option<SkillDraft> {
-        let at = offered.prompts.binary_search_by_key(&name, |(it, _)| it);
-        let (name, found) = offered.prompts.get(at.ok()?)?;
-        self.draft(offered, name, *found)
+        let prompt = offered.names.prompt_of(name)?;
+        match offered.world.catalog.find(prompt) {
+            Lookup::Found(found) => self.draft(offered, name, found),
+            Lookup::Ambiguous(_) | Lookup::Missing => None,
+        }
     }
 
     /// A prompt as a skill; `None` if no skill can be made of it.
@@ -255,32 +319,6 @@ impl HubSkills<'_> {
         self.read(file, MOST_BYTES).map(|file| file.bytes)
     }
 
-    /// The plugins of a marketplace: the skills of each library.
-    pub(super) fn plugins<'c>(&self, offered: &OfferedPrompts<'c>) -> Vec<HubPlugin<'c>> {
-        let mut libraries: BTreeMap<&str, (&Arc<Library>, Vec<_>)> = BTreeMap::new();
-        for (name, found) in &offered.prompts {
-            let entry = libraries.entry(found.library.name.as_str());
-            let (_, prompts) = entry.or_insert_with(|| (found.library, Vec::new()));
-            prompts.push((*name, *found));
-        }
-        let mut unique = Unique::new();
-        let libraries = libraries.into_iter();
-        let plugins = libraries.map(|(name, (library, prompts))| {
-            let about = &library.about;
-            let own = about.description.as_deref().or(about.title.as_deref());
-            let description = published_description(own.unwrap_or_default());
-            HubPlugin {
-                name: unique.name(&plugin_name(name), name),
-                description: match description.is_empty() {
-                    true => format!("Skills of the library {name}"),
-                    false => description,
-                },
-                prompts,
-            }
-        });
-        plugins.collect()
-    }
-
     /// The archive of a plugin; `None` if it has no skill.
     pub(super) fn plugin(
         &self,
@@ -361,9 +399,10 @@ impl HubSkills<'_> {
         };
         Some(UnpackedFile {
             path: file.to.clone(),
-            mode: match blob.is_executable {
-                true => FileMode::Executable,
-                false => FileMode::Plain,
+            mode: if blob.is_executable {
+                FileMode::Executable
+            } else {
+                FileMode::Plain
             },
             bytes: blob.bytes,
         })

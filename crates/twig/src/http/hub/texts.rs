@@ -52,7 +52,7 @@ impl HubTexts<'_> {
     ) -> Result<HubReply, HubRefusal> {
         let json = |text: String| HubReply::new(JSON, text.into_bytes());
         match page {
-            HubPage::Index => Ok(json(self.index(skills, offered)?.to_json())),
+            HubPage::Index => Ok(json(index(skills, offered)?.to_json())),
             HubPage::OldIndex => Ok(json(old_index(skills, offered).to_json())),
             HubPage::File { skill, path } => {
                 let draft = skills.find(offered, skill).ok_or(HubRefusal::Missing)?;
@@ -69,7 +69,7 @@ impl HubTexts<'_> {
             }
             HubPage::Marketplace => Ok(json(self.marketplace(skills, offered)?)),
             HubPage::Plugin(name) => {
-                let plugins = skills.plugins(offered);
+                let plugins = offered.plugins();
                 let plugin = plugins.iter().find(|plugin| plugin.name == *name);
                 let archive = skills.plugin(offered, plugin.ok_or(HubRefusal::Missing)?)?;
                 archive.map(HubReply::archive).ok_or(HubRefusal::Missing)
@@ -82,31 +82,6 @@ impl HubTexts<'_> {
         }
     }
 
-    /// Every skill with the digest of what installers fetch.
-    fn index(
-        &self,
-        skills: &HubSkills<'_>,
-        offered: &OfferedPrompts<'_>,
-    ) -> Result<SkillsIndex, HubRefusal> {
-        let mut index = SkillsIndex::default();
-        for draft in drafts(skills, offered) {
-            let digest = match skills.digest(&draft) {
-                Ok(digest) => Some(digest),
-                // One of its files is gone.
-                Err(HubRefusal::Missing) => continue,
-                Err(other) => return Err(other),
-            };
-            index.skills.push(IndexedSkill {
-                url: artifact_path(&draft),
-                kind: draft.kind(),
-                name: draft.name,
-                description: draft.description,
-                digest,
-            });
-        }
-        Ok(index)
-    }
-
     /// The skills of each library as a plugin.
     fn marketplace(
         &self,
@@ -114,7 +89,7 @@ impl HubTexts<'_> {
         offered: &OfferedPrompts<'_>,
     ) -> Result<String, HubRefusal> {
         let mut plugins = Vec::new();
-        for plugin in skills.plugins(offered) {
+        for plugin in offered.plugins() {
             if let Some(archive) = skills.plugin(offered, &plugin)? {
                 plugins.push(MarketplacePlugin {
                     url: format!("{}/.claude-plugin/plugins/{}.zip", self.base, plugin.name),
@@ -148,7 +123,7 @@ impl HubTexts<'_> {
             title: None,
             description: None,
         };
-        let index = self.index(skills, offered)?;
+        let index = index(skills, offered)?;
         let others = index.skills.into_iter().map(|skill| PublishedArtifact {
             identifier: PublishedArtifact::identifier(&domain, "skill", &skill.name),
             media_type: match skill.kind {
@@ -166,14 +141,35 @@ impl HubTexts<'_> {
     }
 }
 
+/// Every skill with the digest of what installers fetch.
+fn index(skills: &HubSkills<'_>, offered: &OfferedPrompts<'_>) -> Result<SkillsIndex, HubRefusal> {
+    let mut index = SkillsIndex::default();
+    for draft in drafts(skills, offered) {
+        let digest = match skills.digest(&draft) {
+            Ok(digest) => Some(digest),
+            // One of its files is gone.
+            Err(HubRefusal::Missing) => continue,
+            Err(other) => return Err(other),
+        };
+        index.skills.push(IndexedSkill {
+            url: artifact_path(&draft),
+            kind: draft.kind(),
+            name: draft.name,
+            description: draft.description,
+            digest,
+        });
+    }
+    Ok(index)
+}
+
 /// The skills, as many as an index may have.
 fn drafts<'s>(
     skills: &'s HubSkills<'_>,
     offered: &'s OfferedPrompts<'_>,
 ) -> impl Iterator<Item = SkillDraft> + 's {
-    let prompts = offered.prompts.iter();
+    let prompts = offered.all().into_iter();
     prompts
-        .filter_map(|(name, found)| skills.draft(offered, name, *found))
+        .filter_map(|(name, found)| skills.draft(offered, name, found))
         .take(MOST_SKILLS)
 }
 
