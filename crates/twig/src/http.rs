@@ -131,6 +131,9 @@ async fn run(
     let listener = tokio::net::TcpListener::from_std(front.listener)?;
     let routes = Routes::new(Arc::clone(&shared), front.door);
     let signals = accept::signals()?;
+    if shared.hub.is_some() {
+        tracing::info!("installers can fetch the skills of the hub from http://{address}");
+    }
     Ui::new(UiOptions::default()).insist(format!("http://{address}/mcp"));
     accept::run(listener, routes, &shared, signals, &end).await;
     // Requests that are still running keep `shared`; their functions must not outlive the server.

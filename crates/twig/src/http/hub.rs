@@ -13,6 +13,7 @@ mod skills;
 mod texts;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use axum::Router;
@@ -52,6 +53,7 @@ pub(super) struct Hub {
     settings: HubSettings,
     archives: HubArchives,
     names: KnownNames,
+    is_end_logged: AtomicBool,
     /// Lists and archives are made one at a time. Installers ask for all skills at once, so requests
     /// wait here without a thread.
     turn: tokio::sync::Mutex<()>,
@@ -74,6 +76,7 @@ impl Hub {
             settings,
             archives: HubArchives::default(),
             names: KnownNames::default(),
+            is_end_logged: AtomicBool::new(false),
             turn: tokio::sync::Mutex::default(),
             wait,
         }
@@ -176,6 +179,7 @@ fn make(
         templates: &shared.service.templates,
         archives: &hub.archives,
         names: &hub.names,
+        is_end_logged: &hub.is_end_logged,
         may_build,
     };
     skills.with(catalog, |offered| texts.page(page, &skills, offered))

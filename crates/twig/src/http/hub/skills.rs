@@ -5,6 +5,7 @@
 //! to be computed are left out.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use twig_clients::clients::ExportFormat;
@@ -18,7 +19,7 @@ use twig_packages::published::{
     PublishedSkill, digest_of_parts, plugin_files, published_description, published_digest,
     published_kind,
 };
-use twig_packages::skills_index::IndexedKind;
+use twig_packages::skills_index::{IndexedKind, MOST_SKILLS};
 use twig_packages::tree::path_trouble;
 use twig_packages::{FileMode, UnpackedFile, write_zip};
 use twig_sources::LiveCatalog;
@@ -39,6 +40,8 @@ pub(super) struct HubSkills<'h> {
     pub(super) templates: &'h Templates,
     pub(super) archives: &'h HubArchives,
     pub(super) names: &'h KnownNames,
+    /// True once it was logged that an index is not whole.
+    pub(super) is_end_logged: &'h AtomicBool,
     /// False if only archives that are there may be used.
     pub(super) may_build: bool,
 }
@@ -170,6 +173,15 @@ impl HubSkills<'_> {
             world,
             names: &names,
         })
+    }
+
+    /// Logs that the index has no room for this skill and those after it, once.
+    pub(super) fn log_end(&self, name: &str) {
+        if !self.is_end_logged.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "the index of the hub ends before `{name}`: it may have {MOST_SKILLS} skills and 1 MiB"
+            );
+        }
     }
 
     /// The skill with this name.
@@ -325,12 +337,21 @@ impl HubSkills<'_> {
         offered: &OfferedPrompts<'_>,
         plugin: &HubPlugin<'_>,
     ) -> Result<Option<HubArchive>, HubRefusal> {
-        let drafts = plugin.prompts.iter();
-        let drafts = drafts.filter_map(|(name, found)| self.draft(offered, name, *found));
-        let drafts: Vec<SkillDraft> = drafts.collect();
-        let size: u64 = drafts.iter().map(SkillDraft::size).sum();
-        if drafts.is_empty() || size > MOST_BYTES {
-            tracing::debug!("`{}` is no plugin: it has no skill, or 32 MiB", plugin.name);
+        let mut drafts = Vec::new();
+        let mut size = 0;
+        for (name, found) in &plugin.prompts {
+            let Some(draft) = self.draft(offered, name, *found) else {
+                continue;
+            };
+            size += draft.size();
+            if size > MOST_BYTES {
+                let name = &plugin.name;
+                tracing::debug!("`{name}` is no plugin of the hub: it has more than 32 MiB");
+                return Ok(None);
+            }
+            drafts.push(draft);
+        }
+        if drafts.is_empty() {
             return Ok(None);
         }
         let (name, description) = (&*plugin.name, &*plugin.description);

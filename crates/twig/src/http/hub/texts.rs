@@ -5,7 +5,7 @@ use twig_packages::published::{
     AiCatalog, MarketplacePlugin, PluginMarketplace, PublishedArtifact, PublishedSkill, ai_catalog,
     marketplace,
 };
-use twig_packages::skills_index::{IndexedKind, MOST_OLD_FILES, MOST_SKILLS};
+use twig_packages::skills_index::{IndexedKind, LONGEST_INDEX, MOST_OLD_FILES, MOST_SKILLS};
 use twig_packages::{IndexedSkill, SkillsIndex};
 
 use super::HubRefusal;
@@ -143,34 +143,66 @@ impl HubTexts<'_> {
 
 /// Every skill with the digest of what installers fetch.
 fn index(skills: &HubSkills<'_>, offered: &OfferedPrompts<'_>) -> Result<SkillsIndex, HubRefusal> {
-    let mut index = SkillsIndex::default();
-    for draft in drafts(skills, offered) {
+    let mut index = GrowingIndex::default();
+    for (name, found) in offered.all() {
+        let Some(draft) = skills.draft(offered, name, found) else {
+            continue;
+        };
         let digest = match skills.digest(&draft) {
             Ok(digest) => Some(digest),
             // One of its files is gone.
             Err(HubRefusal::Missing) => continue,
             Err(other) => return Err(other),
         };
-        index.skills.push(IndexedSkill {
+        let is_in = index.push(IndexedSkill {
             url: artifact_path(&draft),
             kind: draft.kind(),
             name: draft.name,
             description: draft.description,
             digest,
         });
+        if !is_in {
+            skills.log_end(name);
+            break;
+        }
     }
-    Ok(index)
+    Ok(index.index)
 }
 
-/// The skills, as many as an index may have.
-fn drafts<'s>(
-    skills: &'s HubSkills<'_>,
-    offered: &'s OfferedPrompts<'_>,
-) -> impl Iterator<Item = SkillDraft> + 's {
-    let prompts = offered.all().into_iter();
-    prompts
-        .filter_map(|(name, found)| skills.draft(offered, name, found))
-        .take(MOST_SKILLS)
+/// An index that stays as short as Twig reads it.
+#[derive(Default)]
+struct GrowingIndex {
+    index: SkillsIndex,
+    bytes: usize,
+}
+
+impl GrowingIndex {
+    /// Adds a skill; false if there is no room for it.
+    fn push(&mut self, skill: IndexedSkill) -> bool {
+        let files = match &skill.kind {
+            IndexedKind::Files(files) => files.as_slice(),
+            _ => &[],
+        };
+        let texts = [&skill.name, &skill.description, &skill.url].into_iter();
+        let texts = texts.chain(files).map(|text| written_length(text));
+        // Its keys, its type and its digest.
+        self.bytes += texts.sum::<usize>() + 160;
+        let is_full = self.index.skills.len() >= MOST_SKILLS || self.bytes > LONGEST_INDEX - 160;
+        if !is_full {
+            self.index.skills.push(skill);
+        }
+        !is_full
+    }
+}
+
+/// The bytes of a text in JSON, with its quotes and a comma.
+fn written_length(text: &str) -> usize {
+    let escaped = |c: char| match c {
+        '"' | '\\' => 2,
+        c if c.is_control() => 6,
+        c => c.len_utf8(),
+    };
+    text.chars().map(escaped).sum::<usize>() + 3
 }
 
 /// The path of what installers fetch of a skill, from the folder of the index.
@@ -184,19 +216,53 @@ fn artifact_path(draft: &SkillDraft) -> String {
 /// Every skill with the list of its files. Installers of that version refuse a whole index because of
 /// one path with `..` in it.
 fn old_index(skills: &HubSkills<'_>, offered: &OfferedPrompts<'_>) -> SkillsIndex {
-    let mut index = SkillsIndex::default();
-    for draft in drafts(skills, offered) {
+    let mut index = GrowingIndex::default();
+    for (name, found) in offered.all() {
+        let Some(draft) = skills.draft(offered, name, found) else {
+            continue;
+        };
         let files = draft.paths();
         if files.len() > MOST_OLD_FILES || files.iter().any(|path| path.contains("..")) {
             continue;
         }
-        index.skills.push(IndexedSkill {
+        let is_in = index.push(IndexedSkill {
             url: PublishedSkill::file_path(&draft.name, ""),
             kind: IndexedKind::Files(files),
             name: draft.name,
             description: draft.description,
             digest: None,
         });
+        if !is_in {
+            skills.log_end(name);
+            break;
+        }
     }
-    index
+    index.index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(at: usize, description: &str) -> IndexedSkill {
+        IndexedSkill {
+            name: format!("skill-{at}"),
+            description: description.to_owned(),
+            kind: IndexedKind::SkillMd,
+            url: format!("skill-{at}/SKILL.md"),
+            digest: Some([0xff; 32]),
+        }
+    }
+
+    #[test]
+    fn an_index_ends_where_twig_would_stop_reading() {
+        for description in ["d", "\"", "\u{1}", "\u{1f333}", &"long ".repeat(200)] {
+            let mut index = GrowingIndex::default();
+            let count = (0..=MOST_SKILLS).find(|at| !index.push(skill(*at, description)));
+            let text = index.index.to_json();
+            assert!(text.len() <= LONGEST_INDEX, "{} {description}", text.len());
+            let read = SkillsIndex::parse(&text).map(|index| index.skills.len());
+            assert_eq!(read.ok(), count);
+        }
+    }
 }
