@@ -1,6 +1,6 @@
-"""Installs from a hub with the installers of others, and with Twig: hub.py TWIG NODE SKILLS [CLAUDE]
+"""Installs from a hub with the installers of others, and with Twig: hub.py TWIG NODE MODULES [CLAUDE]
 
-What arrives is compared byte for byte with what the library has.
+MODULES is the folder with the versions of `skills`. What arrives is compared byte for byte with what the library has.
 """
 
 import json
@@ -95,10 +95,27 @@ class Machine:
         return done.stdout
 
 
-def skills(machine, node, cli):
+def version_of(package):
+    return json.loads((package / "package.json").read_text())["version"]
+
+
+def old_skills(machine, node, package):
+    """A version that reads the older index only, and no bytes that are not text."""
+    command = [node, str(package / "bin/cli.mjs")]
+    machine.run(*command, "add", machine.address, "--yes", "--agent", "claude-code")
+    installed = machine.user / ".claude/skills"
+    texts = {path: content for path, content in TIDES.items() if path != "assets/table.bin"}
+    found = files_of(installed / "reading-tides")
+    found.pop("assets/table.bin")
+    expect(f"skills {version_of(package)} installs the texts of a skill", found, texts)
+    shutil.rmtree(machine.user)
+    machine.user.mkdir()
+
+
+def skills(machine, node, package):
     """`npx skills add`, and `npx skills update` after a change."""
-    version = json.loads((pathlib.Path(cli).parent.parent / "package.json").read_text())["version"]
-    command = [node, cli]
+    version = version_of(package)
+    command = [node, str(package / "bin/cli.mjs")]
     machine.run(*command, "add", machine.address, "--yes", "--copy", "--agent", "claude-code")
     installed = machine.user / ".claude/skills"
     expect(f"skills {version} installs every shown prompt", sorted(os.listdir(installed)), ["reading-tides", "review"])
@@ -145,11 +162,13 @@ def twig_add(machine):
     expect("  and every file of a skill", files_of(next(package.rglob("reading-tides"))), TIDES)
 
 
-def main(twig, node, cli, program=None):
+def main(twig, node, modules, program=None):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="twig-hub-"))
     machine = Machine(twig, folder)
     try:
-        skills(machine, node, cli)
+        modules = pathlib.Path(modules)
+        old_skills(machine, node, modules / "skills-0-1")
+        skills(machine, node, modules / "skills")
         if program:
             claude(machine, program)
         twig_add(machine)
