@@ -54,8 +54,8 @@ pub(super) struct Hub {
     archives: HubArchives,
     names: KnownNames,
     is_end_logged: AtomicBool,
-    /// Lists and archives are made one at a time. Installers ask for all skills at once, so requests
-    /// wait here without a thread.
+    /// Archives are made one at a time. Installers ask for all of them at once, more than may wait for
+    /// heavy work, so they wait here, without a thread.
     turn: tokio::sync::Mutex<()>,
     /// How long a request may wait for its turn.
     wait: Duration,
@@ -155,8 +155,13 @@ async fn answer(app: &App, parts: &Parts, catalog: Arc<Catalog>) -> Result<HubRe
             return made;
         }
     }
-    let turn = timeout(hub.wait, hub.turn.lock()).await;
-    let _turn = turn.map_err(|_| HubRefusal::Busy)?;
+    // A list waits in the queue for heavy work, in which addresses take turns.
+    let _turn = if page.is_list() {
+        None
+    } else {
+        let turn = timeout(hub.wait, hub.turn.lock()).await;
+        Some(turn.map_err(|_| HubRefusal::Busy)?)
+    };
     let bodies = shared.disk.for_request(peer(&parts.extensions));
     let mut made = Err(HubRefusal::Busy);
     bodies.aside("hub", &mut || {
