@@ -23,6 +23,10 @@ interop SDK="all":
 clients CLIENT="all":
     bash tests/clients/run {{CLIENT}}
 
+# Install from the hub with the installers of others
+hub *BINARY:
+    bash tests/hub/run {{BINARY}}
+
 # Compare templates with Python's Jinja2
 jinja:
     bash tests/jinja/run

@@ -37,7 +37,7 @@ impl Bodies for Service {
         if EVIL.len() > limit {
             return Err(BodyError::TooLarge { size: EVIL.len() as u64, limit });
         }
-        Ok(Blob { bytes: EVIL.into(), stamp: Stamp(1) })
+        Ok(Blob { bytes: EVIL.into(), stamp: Stamp(1), is_executable: false })
     }
 
     fn stamp(&self, _: &Library, _: &RelativePath) -> Result<Stamp, BodyError> {

@@ -37,6 +37,7 @@ impl Bodies for NoFiles {
         Ok(Blob {
             bytes: b"# A".to_vec(),
             stamp: Stamp(0),
+            is_executable: false,
         })
     }
 

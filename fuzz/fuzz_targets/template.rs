@@ -33,6 +33,7 @@ impl Bodies for NoFiles {
         Ok(Blob {
             bytes: body.text.into_bytes(),
             stamp: body.stamp,
+            is_executable: false,
         })
     }
 

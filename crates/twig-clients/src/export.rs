@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 pub use self::marker::{Marker, bundled_of, marked_name, marker_of};
 pub use self::names::FileNames;
+pub use self::skills::{SkillSource, skill_source};
 use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;

@@ -51,12 +51,17 @@ impl Bodies for Disk {
         if path.as_str().starts_with("docs/") {
             let bytes = document_text().into_bytes();
             let stamp = Stamp(1);
-            return Ok(Blob { bytes, stamp });
+            return Ok(Blob {
+                bytes,
+                stamp,
+                is_executable: false,
+            });
         }
         let body = self.read(library, path)?;
         Ok(Blob {
             bytes: body.text.into_bytes(),
             stamp: body.stamp,
+            is_executable: false,
         })
     }
 

@@ -40,6 +40,8 @@ pub struct Blob {
     pub bytes: Vec<u8>,
     /// The stamp of exactly these bytes.
     pub stamp: Stamp,
+    /// True if the file may be executed.
+    pub is_executable: bool,
 }
 
 /// Reads the bodies of a library's files.

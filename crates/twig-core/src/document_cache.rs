@@ -167,7 +167,11 @@ pub fn document_bytes(
         return Err(BodyError::TooLarge { size, limit });
     }
     let stamp = stored_stamp(document, version);
-    Ok(Blob { bytes, stamp })
+    Ok(Blob {
+        bytes,
+        stamp,
+        is_executable: false,
+    })
 }
 
 /// The same bytes as text and as something else are two things.

@@ -176,6 +176,7 @@ impl Bodies for Bench {
         Ok(Blob {
             bytes: body.text.into_bytes(),
             stamp: body.stamp,
+            is_executable: false,
         })
     }
 

@@ -69,6 +69,8 @@ mod roots;
 mod schema;
 // What all connections share: identity, limits, list pages.
 mod server;
+// The server card, which clients read before they connect.
+mod server_card;
 // `skills/get` and `resources/directory/read`.
 mod skills;
 // `subscriptions/listen`, and notifications to all listeners of a connection.
@@ -84,3 +86,4 @@ pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind,
 pub use outbox::{Outbox, SharedPart};
 pub use prompts::content;
 pub use server::{Server, ServerIdentity, Tools};
+pub use server_card::{SERVER_CARD_TYPE, ServerCard};

@@ -63,6 +63,7 @@ pub struct Server {
     pub(crate) command_clients: Vec<String>,
     /// Whether clients may be on other machines.
     pub(crate) is_remote: bool,
+    identity: ServerIdentity,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
@@ -92,8 +93,14 @@ impl Server {
             tools,
             command_clients: Vec::new(),
             is_remote: false,
+            identity: identity.clone(),
             info: String::from_utf8_lossy(&info).into(),
         }
+    }
+
+    /// Who the server is.
+    pub fn identity(&self) -> &ServerIdentity {
+        &self.identity
     }
 
     /// The same, with further clients that use prompts as templates of commands.

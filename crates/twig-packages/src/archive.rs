@@ -1,7 +1,9 @@
-//! Archives of skills: tar.gz and zip, read within limits.
+//! Archives of skills: tar.gz and zip, read within limits, and zip, written the same every time.
 //!
-//! Bytes come in, files come out; nothing is written. An archive with a single bad entry is refused
+//! Bytes come in, files come out, and the other way round; nothing touches a disk. An archive with a single bad entry is refused
 //! whole: nobody can tell what its author meant by the rest.
+
+mod writer;
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -9,6 +11,7 @@ use std::io::{self, Read};
 use flate2::read::{DeflateDecoder, MultiGzDecoder};
 use rawzip::{CompressionMethod, ZipArchive};
 
+pub use self::writer::write_zip;
 use crate::tree::{FileMode, PathTrouble, path_trouble};
 
 /// The most bytes that the files of an archive may have together.
@@ -257,21 +260,27 @@ impl UnpackedFiles {
 
     fn finish(mut self) -> Result<Vec<UnpackedFile>, ArchiveError> {
         self.files.sort_by(|one, two| one.path.cmp(&two.path));
-        let mut paths: BTreeSet<&str> = BTreeSet::new();
-        for file in &self.files {
-            let folders = file.path.match_indices('/').map(|(at, _)| &file.path[..at]);
-            let taken = folders.chain([&*file.path]).find(|it| paths.contains(it));
-            if let Some(taken) = taken {
-                let path = taken.to_owned();
-                return Err(ArchiveError::Twice { path });
-            }
-            paths.insert(&file.path);
-        }
+        let paths = distinct(self.files.iter().map(|file| &*file.path))?;
         if !paths.contains("SKILL.md") {
             return Err(ArchiveError::NoSkill);
         }
         Ok(self.files)
     }
+}
+
+/// The paths, if each of them can be a file beside the others; they are sorted.
+fn distinct<'p>(sorted: impl Iterator<Item = &'p str>) -> Result<BTreeSet<&'p str>, ArchiveError> {
+    let mut paths: BTreeSet<&str> = BTreeSet::new();
+    for path in sorted {
+        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let taken = folders.chain([path]).find(|it| paths.contains(it));
+        if let Some(taken) = taken {
+            let path = taken.to_owned();
+            return Err(ArchiveError::Twice { path });
+        }
+        paths.insert(path);
+    }
+    Ok(paths)
 }
 
 /// The name of an entry without `./` before it and `/` after it.

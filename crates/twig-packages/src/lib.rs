@@ -4,7 +4,8 @@
 //! Nothing here touches files, the network or a terminal: text and bytes come in, values come out.
 //! `twig-sources` fetches packages and keeps them.
 
-// Archives of skills: tar.gz and zip, read within limits. The only user of flate2, rawzip and tar.
+// Archives of skills: tar.gz and zip, read within limits, and written the same every time. The only user
+// of flate2, rawzip and tar.
 pub mod archive;
 // What the files of a package can make an agent do.
 pub mod capabilities;
@@ -20,6 +21,8 @@ mod other_files;
 pub mod other_locks;
 // The plugin and marketplace manifests of clients: they group a package, and never filter it.
 pub mod plugin_manifests;
+// What a hub publishes beside an index: plugins with their marketplace, and the catalog of a host.
+pub mod published;
 // Signatures of skills: which files they cover, and whether a pinned key made them.
 pub mod signature;
 // The index of skills that a host publishes under `/.well-known/`.
@@ -31,7 +34,7 @@ pub mod tree;
 // Version tags, and the newest of them.
 pub mod version_tag;
 
-pub use archive::{ArchiveError, UnpackedFile, read_archive};
+pub use archive::{ArchiveError, UnpackedFile, read_archive, write_zip};
 pub use capabilities::{CapabilityKind, CapabilityList, CapabilityPlace, PackageCapabilities};
 pub use changes::{
     FileChangeKind, PackageChanges, PackageFileChange, PackageItem, PackageItemChange,

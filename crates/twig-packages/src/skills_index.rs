@@ -1,6 +1,8 @@
 //! The index of skills that a host publishes: `/.well-known/agent-skills/index.json` (0.2.0), and
 //! `/.well-known/skills/index.json` (0.1), which lists the files of each skill.
 
+mod writer;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -19,10 +21,10 @@ pub const OLD_INDEX_PATH: &str = "/.well-known/skills/index.json";
 pub const LONGEST_INDEX: usize = 1024 * 1024;
 
 /// The most skills of an index.
-const MOST_SKILLS: usize = 2_000;
+pub const MOST_SKILLS: usize = 2_000;
 
 /// The most files that one skill of an old index may list.
-const MOST_FILES: usize = 512;
+pub const MOST_OLD_FILES: usize = 512;
 
 /// The longest address, in bytes.
 const LONGEST_URL: usize = 2_048;
@@ -194,7 +196,7 @@ fn read_files(files: &FrontMatterValue) -> Result<Vec<String>, &'static str> {
         if !paths.insert(path.to_string()) {
             return Err("a file of it is there twice");
         }
-        if paths.len() > MOST_FILES {
+        if paths.len() > MOST_OLD_FILES {
             return Err("it has more than 512 files");
         }
     }

@@ -95,6 +95,7 @@ impl Bodies for LiveCatalog {
         Ok(Blob {
             bytes: read.bytes,
             stamp: stamp_of(&read.stamp),
+            is_executable: read.is_executable,
         })
     }
 

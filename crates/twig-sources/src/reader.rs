@@ -42,6 +42,7 @@ impl ReadFile {
 pub(crate) struct ReadBytes {
     pub(crate) bytes: Vec<u8>,
     pub(crate) stamp: FileStamp,
+    pub(crate) is_executable: bool,
 }
 
 /// Reads a text file beneath a library's folder.
@@ -159,7 +160,12 @@ pub(crate) fn read_head(
             let read = fill(&mut file, &mut bytes).map_err(|error| body_error(&error))?;
             if read == most || !is_patient {
                 bytes.truncate(read);
-                return Ok(ReadBytes { bytes, stamp });
+                let is_executable = is_executable(&metadata);
+                return Ok(ReadBytes {
+                    bytes,
+                    stamp,
+                    is_executable,
+                });
             }
             wait = Some(Duration::from_millis(1));
         }
@@ -189,6 +195,20 @@ fn fill(file: &mut File, bytes: &mut [u8]) -> std::io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// Systems without modes have no executable files.
+fn is_executable(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        metadata.permissions().mode() & 0o111 != 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        false
+    }
 }
 
 enum Attempt {
@@ -230,6 +250,7 @@ fn attempt(
     Ok(Attempt::Whole(ReadBytes {
         bytes,
         stamp: before,
+        is_executable: is_executable(&metadata),
     }))
 }
 

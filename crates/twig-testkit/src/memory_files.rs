@@ -77,7 +77,7 @@ impl Files for MemoryFiles {
 
 impl Bodies for MemoryFiles {
     fn read(&self, library: &Library, path: &RelativePath) -> Result<Body, BodyError> {
-        let Blob { bytes, stamp } = self.bytes(library, path, usize::MAX)?;
+        let Blob { bytes, stamp, .. } = self.bytes(library, path, usize::MAX)?;
         let text = String::from_utf8(bytes).map_err(|error| BodyError::NotUtf8 {
             offset: error.utf8_error().valid_up_to(),
         })?;
@@ -105,7 +105,11 @@ impl Bodies for MemoryFiles {
             return Err(BodyError::TooLarge { size, limit });
         }
         let stamp = stamp(&bytes);
-        Ok(Blob { bytes, stamp })
+        Ok(Blob {
+            bytes,
+            stamp,
+            is_executable: false,
+        })
     }
 
     fn stamp(&self, library: &Library, path: &RelativePath) -> Result<Stamp, BodyError> {

@@ -4,6 +4,7 @@ mod clients;
 mod edit;
 mod environment;
 mod http_settings;
+mod hub;
 mod libraries;
 mod numbers;
 
@@ -27,7 +28,7 @@ use crate::places::Places;
 pub(crate) const CONFIG_SCHEMA: &str = include_str!("config/schema.json");
 
 /// Every setting.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "separator",
     "trigger",
     "limits",
@@ -41,6 +42,7 @@ const SETTINGS: [&str; 13] = [
     "pin",
     "serve_own",
     "serve",
+    "hub",
 ];
 
 /// The configuration, defaults filled in.
@@ -52,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) http: http::HttpLimits,
     /// The defaults of the flags for HTTP.
     pub(crate) http_settings: http::HttpSettings,
+    /// Whether there is a hub, and what it says of itself.
+    pub(crate) hub: http::HubSettings,
     /// What bounds the fetch of a package.
     pub(crate) packages: FetchLimits,
     /// Variables that prompt functions get.
@@ -77,6 +81,7 @@ impl Default for Config {
             limits: Limits::default(),
             http: http::HttpLimits::default(),
             http_settings: http::HttpSettings::default(),
+            hub: http::HubSettings::default(),
             packages: FetchLimits::default(),
             function_environment: Vec::new(),
             trigger: ":".to_owned(),
@@ -161,6 +166,7 @@ impl Config {
                 "[http]",
                 self.http != other.http || self.http_settings != other.http_settings,
             ),
+            ("[hub]", self.hub != other.hub),
             (
                 "[functions]",
                 self.function_environment != other.function_environment,
@@ -270,6 +276,7 @@ fn set_entry(
             // The environment adds to what the file says.
             config.listing.clients.extend(clients);
         }
+        ("hub", TomlValue::Table(table)) => hub::read(&mut config.hub, table)?,
         ("serve", TomlValue::Table(table)) => config.serves_only = serve(table)?,
         ("serve_own", TomlValue::Bool(value)) => config.listing.serves_own = *value,
         ("serve_own", _) => return wrong("`serve_own` has to be true or false"),
@@ -277,7 +284,8 @@ fn set_entry(
         ("hide", _) => config.listing.rules.hide = patterns("hide", &entry.item)?,
         ("pin", _) => config.listing.rules.pin = patterns("pin", &entry.item)?,
         (
-            key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
+            key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"
+            | "hub"),
             _,
         ) => return wrong(&format!("`{key}` has to be a table: [{key}]")),
         (key, _) => {
@@ -424,6 +432,7 @@ mod tests {
             names(&clients::CLIENT_FIELDS)
         );
         assert_eq!(most("/properties/serve"), names(&["only"]));
+        assert_eq!(most("/properties/hub"), names(&hub::FIELDS));
         let limits = LIMITS.iter().map(|(name, most, _)| (*name, *most));
         assert_eq!(most("/properties/limits"), rows(limits.collect()));
         let packages = PACKAGES.iter().map(|(name, most, _)| (*name, *most));

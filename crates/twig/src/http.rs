@@ -20,6 +20,7 @@ mod flags;
 mod greeting;
 mod headers;
 mod heavy_work;
+mod hub;
 mod limits;
 mod metrics;
 mod notify_socket;
@@ -62,6 +63,8 @@ use self::ended_sessions::EndedSessions;
 pub(crate) use self::flags::{
     HttpArgs, HttpSettings, parse_address, parse_admin, parse_host, parse_origin,
 };
+use self::hub::Hub;
+pub(crate) use self::hub::{HubSettings, parse_hub_url};
 pub(crate) use self::limits::HttpLimits;
 use self::metrics::{Metrics, StreamCount};
 use self::peers::Peers;
@@ -103,6 +106,8 @@ pub(crate) struct TeamSettings {
     pub(crate) serves_store: bool,
     /// The folder for the server's own files.
     pub(crate) state: Option<PathBuf>,
+    /// What other programs fetch, if there is a hub.
+    pub(crate) hub: Option<HubSettings>,
 }
 
 /// Starts to listen. Refuses to listen where other machines could connect without a key or a token.
@@ -219,6 +224,7 @@ async fn run(
         replies: Arc::new(Replies::new(limits.reply_bytes, wait)),
         sessions: Sessions::new(limits.sessions, limits.session, sealer, ended),
         wrong_tokens: WrongTokens::default(),
+        hub: team.hub.map(|settings| Hub::new(settings, wait)),
         limits,
         changes,
         ending,
@@ -229,6 +235,11 @@ async fn run(
     });
     let listener = tokio::net::TcpListener::from_std(front.listener)?;
     let routes = Routes::new(Arc::clone(&shared), front.door);
+    if shared.hub.is_some() {
+        let url = greeting::url(&address.to_string(), &front.settings);
+        let url = url.trim_end_matches("/mcp");
+        tracing::info!("installers can fetch the skills of the hub from {url}");
+    }
     let signals = EndSignals::new()?;
     let of_peer = |peer| routes.clone().of(peer, Arc::clone(&shared));
     let settings = ConnectionSettings::new(&shared);
@@ -301,6 +312,8 @@ struct Shared {
     wrong_tokens: WrongTokens,
     doorkeeper: Doorkeeper,
     views: Views,
+    /// What other programs fetch, if the configuration says so.
+    hub: Option<Hub>,
     /// Counts what clients may have to be notified of. A slow client gets several changes as one.
     changes: watch::Sender<u64>,
     /// Becomes true when the server ends.

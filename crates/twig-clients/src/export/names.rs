@@ -66,6 +66,19 @@ impl FileNames {
         Self { names }
     }
 
+    /// The name of a prompt's file; `None` for an earlier export of a prompt that wants the same name.
+    pub fn name_of(&self, found: PromptRef<'_>) -> Option<&str> {
+        let known = self.names.get(&found.prompt.full_name)?;
+        Some(&known.name)
+    }
+
+    /// The full name of the prompt whose file has this name.
+    pub fn prompt_of(&self, name: &str) -> Option<&str> {
+        let mut names = self.names.iter();
+        let found = names.find(|(_, file)| file.name == name);
+        found.map(|(prompt, _)| &**prompt)
+    }
+
     /// The file name of a prompt.
     pub(crate) fn of(&self, found: PromptRef<'_>) -> FileName {
         let known = self.names.get(&found.prompt.full_name);

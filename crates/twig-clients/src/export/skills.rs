@@ -13,6 +13,7 @@ use crate::clients::ExportFormat;
 use twig_core::World;
 use twig_core::catalog::PromptRef;
 use twig_core::model::{Content, LibraryKind};
+use twig_core::name::RelativePath;
 
 /// Characters of a description.
 const DESCRIPTION: usize = 1024;
@@ -204,16 +205,24 @@ fn shortened(what: &str, text: &str, limit: usize, notes: &mut Vec<String>) -> S
     format!("{}…", cut.trim_end())
 }
 
-/// The files of a skill beside its `SKILL.md`, and its front matter.
-pub(super) fn bundled(
-    world: World<'_>,
-    found: PromptRef<'_>,
-) -> (Vec<BundledFile>, Option<SkillAbout>) {
+/// The files that a prompt of a library of skills was made from.
+#[derive(Debug, Clone)]
+pub struct SkillSource {
+    /// Its `SKILL.md`, however the author spells that.
+    pub main: RelativePath,
+    /// The other files.
+    pub bundled: Vec<BundledFile>,
+    /// True if it has more files than a list may hold, so that some are missing here.
+    pub is_partial: bool,
+    front_matter: Box<str>,
+}
+
+/// The files of the skill that a prompt is, if it is one.
+pub fn skill_source(world: World<'_>, found: PromptRef<'_>) -> Option<SkillSource> {
     let library = found.library;
-    let none = (Vec::new(), None);
     let message = found.prompt.messages.first();
     let Some(Content::File(path)) = message.map(|message| &message.content) else {
-        return none;
+        return None;
     };
     let at = |uri: &str| {
         world
@@ -222,9 +231,7 @@ pub(super) fn bundled(
             .filter(|one| Arc::ptr_eq(one.library, library))
     };
     let own = |uri: &str| at(uri).is_some_and(|one| one.document.file() == Some(path));
-    let Some(skill) = library.skills.iter().find(|skill| own(&skill.uri)) else {
-        return none;
-    };
+    let skill = library.skills.iter().find(|skill| own(&skill.uri))?;
     let folder = path.folder();
     let files = skill.files.iter().filter_map(|file| {
         let document = at(&file.uri)?.document;
@@ -240,6 +247,24 @@ pub(super) fn bundled(
             size: file.size,
         })
     });
-    let about = serde_json::from_str::<SkillAbout>(&skill.front_matter).ok();
-    (files.collect(), about)
+    Some(SkillSource {
+        main: path.clone(),
+        bundled: files.collect(),
+        is_partial: skill.is_unlisted,
+        front_matter: skill.front_matter.clone(),
+    })
+}
+
+/// The files of a skill beside its `SKILL.md`, and its front matter.
+pub(super) fn bundled(
+    world: World<'_>,
+    found: PromptRef<'_>,
+) -> (Vec<BundledFile>, Option<SkillAbout>) {
+    match skill_source(world, found) {
+        None => (Vec::new(), None),
+        Some(skill) => {
+            let about = serde_json::from_str::<SkillAbout>(&skill.front_matter).ok();
+            (skill.bundled, about)
+        }
+    }
 }

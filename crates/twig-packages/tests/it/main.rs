@@ -12,5 +12,6 @@ mod changes;
 mod lock;
 mod other_locks;
 mod plugin_manifests;
+mod published;
 mod signature;
 mod skills_index;

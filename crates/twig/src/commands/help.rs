@@ -24,6 +24,7 @@ const PAGES: &[(&str, &str)] = &[
     ("formats", include_str!("../../../../docs/formats.md")),
     ("functions", include_str!("../../../../docs/functions.md")),
     ("http", include_str!("../../../../docs/http.md")),
+    ("hub", include_str!("../../../../docs/hub.md")),
     ("import", include_str!("../../../../docs/import.md")),
     ("json", include_str!("../../../../docs/json.md")),
     ("library", include_str!("../../../../docs/library.md")),

@@ -196,6 +196,7 @@ fn team(places: &Places, live: &Arc<LiveCatalog>, config: &Config, access: Acces
         views,
         serves_store: config.serves_store == Some(true),
         state: places.state().map(Path::to_owned),
+        hub: Some(config.hub.clone()).filter(|hub| hub.is_on),
     }
 }
 

@@ -90,11 +90,12 @@ fn known_keys() -> impl Iterator<Item = KnownKey> {
     ];
     let own = lists.map(|(section, name)| key(section, ValueKind::List)(name));
     let texts = ["separator", "trigger"].map(key("", ValueKind::Text));
-    let flags = [("", "serve_own"), ("store", "serve")];
+    let flags = [("", "serve_own"), ("store", "serve"), ("hub", "enable")];
     let flags = flags.map(|(section, name)| key(section, ValueKind::Flag)(name));
     own.into_iter()
         .chain(texts)
         .chain(flags)
+        .chain(["title", "description", "url"].map(key("hub", ValueKind::Text)))
         .chain(http_settings::TEXTS.map(key("http", ValueKind::Text)))
         .chain(http_settings::LISTS.map(key("http", ValueKind::List)))
         .chain(http.map(key("http", ValueKind::Number)))

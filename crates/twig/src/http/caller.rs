@@ -38,14 +38,28 @@ impl Caller {
         parts: &Parts,
         shared: &Shared,
     ) -> Result<Self, CallerRefusal> {
+        let path = parts.uri.path();
+        let no_address = CallerRefusal::Refused(HttpRefusal::NoAddress);
+        let scope = scope_of(path).ok_or(no_address)?;
+        Self::at(admission, scope, path, shared)
+    }
+
+    /// The caller of a page that shows all that they may read.
+    pub(super) fn everywhere(admission: Admission, shared: &Shared) -> Result<Self, CallerRefusal> {
+        Self::at(admission, ViewScope::Everything, "", shared)
+    }
+
+    fn at(
+        admission: Admission,
+        scope: ViewScope,
+        path: &str,
+        shared: &Shared,
+    ) -> Result<Self, CallerRefusal> {
         if let Some(person) = admission.person()
             && let Err(wait) = person.allowance.take(Instant::now())
         {
             return Err(CallerRefusal::Later(wait.as_secs() + 1));
         }
-        let path = parts.uri.path();
-        let no_address = CallerRefusal::Refused(HttpRefusal::NoAddress);
-        let scope = scope_of(path).ok_or(no_address)?;
         let found = shared.views.find(&admission, &scope, &shared.service);
         let view = found.map_err(CallerRefusal::Refused)?;
         Ok(Self {

@@ -42,28 +42,14 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
     let shared = &app.shared;
     let admission = match shared.doorkeeper.admit(&parts.headers) {
         Ok(admission) => admission,
-        Err(trouble) => {
-            slow_down(shared, &parts.headers, peer).await;
-            let mut response = turn_away(trouble, &parts, body).await;
-            let challenge = challenge(&parts.headers);
-            response
-                .headers_mut()
-                .insert(header::WWW_AUTHENTICATE, challenge);
-            return response;
-        }
+        Err(trouble) => return unknown_caller(shared, trouble, &parts, body).await,
     };
     if shared.doorkeeper.asks() {
         peer.inspect(|peer| peer.know());
     }
     let caller = match Caller::new(admission, &parts, shared) {
         Ok(caller) => caller,
-        Err(CallerRefusal::Refused(trouble)) => return turn_away(trouble, &parts, body).await,
-        Err(CallerRefusal::Later(seconds)) => {
-            let mut response = turn_away(HttpRefusal::TooFast, &parts, body).await;
-            let headers = response.headers_mut();
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
-            return response;
-        }
+        Err(refusal) => return refuse_caller(refusal, &parts, body).await,
     };
     let person = caller.admission.person().map(|it| it.name().to_owned());
     let answered = match parts.method {
@@ -79,6 +65,35 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
     let status = response.status().as_u16();
     tracing::debug!(method = %parts.method, status, person, "answered");
     response
+}
+
+/// Refuses a request without a key or token that works.
+pub(super) async fn unknown_caller(
+    shared: &Shared,
+    trouble: HttpRefusal,
+    parts: &Parts,
+    body: Body,
+) -> Response {
+    slow_down(shared, &parts.headers, peer(&parts.extensions)).await;
+    let mut response = turn_away(trouble, parts, body).await;
+    let challenge = challenge(&parts.headers);
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+/// Refuses a caller for whom nothing is there, or not yet.
+pub(super) async fn refuse_caller(refusal: CallerRefusal, parts: &Parts, body: Body) -> Response {
+    match refusal {
+        CallerRefusal::Refused(trouble) => turn_away(trouble, parts, body).await,
+        CallerRefusal::Later(seconds) => {
+            let mut response = turn_away(HttpRefusal::TooFast, parts, body).await;
+            let headers = response.headers_mut();
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response
+        }
+    }
 }
 
 /// Delays the refusal of a wrong token for a client that has sent several wrong ones and never the

@@ -23,6 +23,7 @@ use super::Shared;
 use super::door::Door;
 use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
+use super::hub;
 use super::metrics::{MeasuredCall, measure};
 use super::peers::HttpPeer;
 
@@ -55,17 +56,20 @@ impl Routes {
                 NAME,
             ])
             .expose_headers([SESSION]);
+        let has_hub = shared.hub.is_some();
         let app = Arc::new(App { shared, door });
         let panicked = CatchPanicLayer::custom(|_| {
             let reply = HttpRefusal::Panic.reply(&Headers::default());
             respond(reply)
         });
-        let routes = Router::new()
+        let mut routes = Router::new()
             .route("/mcp", any(endpoint))
             .route("/mcp/{workspace}/{project}", any(endpoint))
-            .route("/healthz", get(health))
-            .fallback(nowhere)
-            .with_state(Arc::clone(&app));
+            .route("/healthz", get(health));
+        if has_hub {
+            routes = hub::route(routes);
+        }
+        let routes = routes.fallback(nowhere).with_state(Arc::clone(&app));
         let for_pages = routes
             .clone()
             .layer(cors)

@@ -10,6 +10,7 @@ mod ending;
 mod few_files;
 mod held;
 mod hostile;
+mod hub;
 mod legacy;
 mod limits;
 mod messages;
