@@ -159,7 +159,8 @@ async fn run(
     let _watch = service.live.watch(move || {
         heard.send_replace(live.published());
     });
-    let room = accept::room(limits.connections);
+    let reserved = front.admin.as_ref().map_or(0, |_| ADMIN_CONNECTIONS);
+    let room = accept::room(limits.connections, reserved);
     let peers = Peers::new(room, limits.share(room));
     let wait = Duration::from_millis(service.limits.queue_millis);
     let shared = Arc::new(Shared {
