@@ -207,7 +207,8 @@ async fn run(
     let (end, ending) = watch::channel(false);
     let heard = changes.clone();
     let _watch = service.live.watch(move || announce(&heard));
-    let room = accept::room(limits.connections);
+    let reserved = front.admin.as_ref().map_or(0, |_| ADMIN_CONNECTIONS);
+    let room = accept::room(limits.connections, reserved);
     let peers = Peers::new(room, limits.share(room));
     let wait = Duration::from_millis(service.limits.queue_millis);
     let kept = |name: &str| team.state.as_ref().map(|state| state.join(name));

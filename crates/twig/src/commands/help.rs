@@ -35,6 +35,7 @@ const PAGES: &[(&str, &str)] = &[
     ("share", include_str!("../../../../docs/share.md")),
     ("shell", include_str!("../../../../docs/shell.md")),
     ("skills", include_str!("../../../../docs/skills.md")),
+    ("team", include_str!("../../../../docs/team.md")),
     ("tools", include_str!("../../../../docs/tools.md")),
     ("upgrade", include_str!("../../../../docs/upgrade.md")),
     ("where", include_str!("../../../../docs/where.md")),

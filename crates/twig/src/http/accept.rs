@@ -205,13 +205,14 @@ pub(super) async fn run<R, S>(
 }
 
 /// How many connections fit into the number of files that a process may open. Some are reserved for
-/// the prompts themselves: a server that cannot open a prompt is of no use.
-pub(super) fn room(limit: usize) -> usize {
-    let wanted = limit + FILES;
+/// the admin listener (`reserved`), and for the prompts themselves: a server that cannot open a prompt
+/// is of no use.
+pub(super) fn room(limit: usize, reserved: usize) -> usize {
+    let wanted = limit + reserved + FILES;
     let files = rlimit::increase_nofile_limit(wanted as u64).ok();
     let files = files.and_then(|files| usize::try_from(files).ok());
     let files = files.unwrap_or(wanted);
-    let room = limit.min(files.saturating_sub(FEW_FILES)).max(1);
+    let room = limit.min(files.saturating_sub(FEW_FILES + reserved)).max(1);
     if room < limit {
         tracing::warn!(
             "the system allows {files} open files, so {room} clients can be connected at once; `ulimit -n` raises it"

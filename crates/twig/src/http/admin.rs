@@ -19,7 +19,7 @@ use super::metrics::Metrics;
 use super::peers::HttpPeer;
 
 /// Connections at once.
-pub(super) const ADMIN_CONNECTIONS: usize = 64;
+pub(super) const ADMIN_CONNECTIONS: usize = 16;
 
 /// The routes of the admin listener for one connection.
 pub(super) struct AdminRoutes {

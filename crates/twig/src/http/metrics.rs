@@ -43,9 +43,11 @@ const TOOL: &str = "tool_error";
 const CANCELLED: &str = "cancelled";
 /// A connection that was refused because all others are in use.
 const CONNECTIONS: &str = "connections";
+/// The body is no message, or the headers contradict it.
+const MESSAGE: &str = "message";
 
 const METHOD_COUNT: usize = METHODS.len() + NOTIFICATIONS.len() + 1;
-const REASON_COUNT: usize = HttpRefusal::REASONS.len() + 1;
+const REASON_COUNT: usize = HttpRefusal::REASONS.len() + 2;
 
 /// What is counted while the server runs.
 pub(super) struct Metrics {
@@ -86,9 +88,9 @@ impl Metrics {
     }
 
     fn refuse(&self, reason: &str) {
-        let at = HttpRefusal::REASONS.iter().position(|it| *it == reason);
-        let counter = at.unwrap_or(REASON_COUNT - 1);
-        self.refusals[counter].fetch_add(1, Ordering::Relaxed);
+        if let Some(at) = reasons().position(|known| known == reason) {
+            self.refusals[at].fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn record(&self, method: MethodLabel, end: &str, took: Duration) {
@@ -116,9 +118,12 @@ impl Metrics {
             }
         }
         let name = "twig_refusals_total";
-        text.family(name, "counter", "Requests that the transport refused");
-        let reasons = HttpRefusal::REASONS.into_iter().chain([CONNECTIONS]);
-        for (reason, count) in reasons.zip(&self.refusals) {
+        text.family(
+            name,
+            "counter",
+            "Requests that were refused before their method was known, or by a limit",
+        );
+        for (reason, count) in reasons().zip(&self.refusals) {
             let labels = format!("{{reason=\"{reason}\"}}");
             text.value(name, &labels, count.load(Ordering::Relaxed));
         }
@@ -210,6 +215,13 @@ fn methods() -> impl Iterator<Item = &'static str> {
     METHODS.into_iter().chain(NOTIFICATIONS).chain([OTHER])
 }
 
+/// The values of `reason`.
+fn reasons() -> impl Iterator<Item = &'static str> {
+    HttpRefusal::REASONS
+        .into_iter()
+        .chain([CONNECTIONS, MESSAGE])
+}
+
 /// Measures the answer to a request of this peer, if there are metrics. A draining server also sends
 /// the client elsewhere.
 pub(super) fn measure<F>(shared: &Arc<Shared>, peer: &Arc<HttpPeer>, call: F) -> MeasuredCall<F>
@@ -224,6 +236,7 @@ where
         peer: Arc::clone(peer),
         started: Instant::now(),
         end: CANCELLED,
+        is_unread: false,
     });
     let shared = Arc::clone(shared);
     Either::Right(Box::pin(async move {
@@ -242,10 +255,13 @@ struct MeasuredOperation {
     peer: Arc<HttpPeer>,
     started: Instant,
     end: &'static str,
+    /// True if the answer is an error, and not one of the transport.
+    is_unread: bool,
 }
 
 impl MeasuredOperation {
     fn answer(&mut self, error: Option<&ReplyError>) {
+        self.is_unread = matches!(error, Some(ReplyError::Code(_)));
         self.end = match error {
             None => "",
             Some(ReplyError::Tool) => TOOL,
@@ -260,10 +276,12 @@ impl MeasuredOperation {
 
 impl Drop for MeasuredOperation {
     fn drop(&mut self) {
-        // Requests without a readable message have no method.
-        if let Some(method) = self.peer.take_method() {
-            self.metrics
-                .record(method, self.end, self.started.elapsed());
+        match self.peer.take_method() {
+            Some(method) => self
+                .metrics
+                .record(method, self.end, self.started.elapsed()),
+            None if self.is_unread => self.metrics.refuse(MESSAGE),
+            None => {}
         }
     }
 }
@@ -384,5 +402,6 @@ mod tests {
         assert_eq!(end_of(-1), OTHER);
         // A success has no number.
         assert_eq!(end_of(0), OTHER);
+        assert_eq!(reasons().count(), REASON_COUNT);
     }
 }

@@ -155,7 +155,7 @@ impl Served {
         line.trim_end().to_owned()
     }
 
-    /// A connection to the admin listener, whose address the server has said.
+    /// The port of the admin listener, which the server has said.
     fn admin_port(&mut self) -> u16 {
         loop {
             let line = self.next_line();

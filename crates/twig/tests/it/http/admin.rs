@@ -113,6 +113,8 @@ fn requests_are_counted_by_method_and_error() {
         403
     );
     caller.send("PUT", &[], b"");
+    let json = [("content-type", "application/json")];
+    assert_eq!(caller.send("POST", &json, b"{").status, 400);
     let session = served.caller().initialize();
     let mut stream = served.caller();
     stream.listen();
@@ -134,6 +136,7 @@ fn requests_are_counted_by_method_and_error() {
     assert_eq!(value(&text, last), 3);
     assert_eq!(value(&text, "twig_refusals_total{reason=\"host\"}"), 1);
     assert_eq!(value(&text, "twig_refusals_total{reason=\"method\"}"), 1);
+    assert_eq!(value(&text, "twig_refusals_total{reason=\"message\"}"), 1);
     assert_eq!(value(&text, "twig_refusals_total{reason=\"token\"}"), 0);
     assert_eq!(value(&text, "twig_sessions_open"), 1);
     assert_eq!(value(&text, "twig_streams_open"), 1);
