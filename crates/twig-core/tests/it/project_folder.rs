@@ -30,6 +30,7 @@ fn item(kind: ItemKind, text: &str, mime: Option<&str>) -> Item {
             at: Timestamp(0),
             author: "test".into(),
         },
+        labels: Vec::new(),
     }
 }
 

@@ -92,7 +92,7 @@ pub fn update_project(
             }
             (MergeStep::Conflict(_), Some(PreferredSide::Folder)) => MergeStep::Update {
                 content: true,
-                labels: true,
+                fields: true,
             },
             (step, _) => step,
         };
@@ -134,8 +134,8 @@ pub fn update_project(
         planned.into_iter().map(|(entry, step, expected)| {
             let bytes = read(&checked.root, entry, checked.limits)?;
             let change = match step {
-                MergeStep::Update { content, labels } => {
-                    Change::Update(folder_patch(entry, content.then_some(bytes), labels))
+                MergeStep::Update { content, fields } => {
+                    Change::Update(folder_patch(entry, content.then_some(bytes), fields))
                 }
                 _ => Change::Create(entry.draft(bytes)),
             };

@@ -95,7 +95,7 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The difference, with the labels of both versions above their texts.
+/// The difference, with the fields of both versions above their texts.
 fn diff(
     target: &ProjectTarget,
     name: &StoreName,
@@ -112,21 +112,21 @@ fn diff(
     ))
 }
 
-/// A version as text: its labels, then its content. A deleted one is empty.
+/// A version as text: its fields, then its content. A deleted one is empty.
 fn text(target: &ProjectTarget, version: &Version) -> Result<String, CommandError> {
     if version.operation == Operation::Delete {
         return Ok(String::new());
     }
-    let labels = [
+    let fields = [
         ("description", &version.description),
         ("uri", &version.uri),
         ("mime_type", &version.mime),
     ];
     let mut text = String::new();
-    for (label, value) in labels {
+    for (field, value) in fields {
         if let Some(value) = value {
             // Writing to a `String` cannot fail.
-            let _ = writeln!(text, "{label}: {value}");
+            let _ = writeln!(text, "{field}: {value}");
         }
     }
     if !text.is_empty() {
