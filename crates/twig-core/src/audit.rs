@@ -110,19 +110,46 @@ pub fn verify(
     start: ChainDigest,
     entries: impl IntoIterator<Item = (AuditEntry, ChainDigest)>,
 ) -> Result<ChainDigest, ChainBreak> {
-    let mut last = start;
-    let mut expected = None;
+    let mut check = ChainCheck::new(start);
     for (entry, kept) in entries {
-        if let Some(expected) = expected.filter(|expected| *expected != entry.number) {
+        check.follow(&entry, kept)?;
+    }
+    Ok(check.last())
+}
+
+/// The same, entry by entry.
+#[derive(Debug)]
+pub struct ChainCheck {
+    last: ChainDigest,
+    expected: Option<u64>,
+}
+
+impl ChainCheck {
+    /// Starts with the digest before the first entry.
+    pub fn new(start: ChainDigest) -> Self {
+        Self {
+            last: start,
+            expected: None,
+        }
+    }
+
+    /// Checks the next entry.
+    pub fn follow(&mut self, entry: &AuditEntry, kept: ChainDigest) -> Result<(), ChainBreak> {
+        if let Some(expected) = self.expected.filter(|expected| *expected != entry.number) {
             return Err(ChainBreak::Missing(expected));
         }
-        if last.next(&entry) != kept {
+        if self.last.next(entry) != kept {
             return Err(ChainBreak::Changed(entry.number));
         }
-        last = kept;
-        expected = Some(entry.number + 1);
+        self.last = kept;
+        self.expected = Some(entry.number + 1);
+        Ok(())
     }
-    Ok(last)
+
+    /// The digest of the last entry that was checked.
+    pub fn last(&self) -> ChainDigest {
+        self.last
+    }
 }
 
 #[cfg(test)]

@@ -82,8 +82,8 @@ pub use argument::Argument;
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
-    Catalog, CatalogFilter, Child, DocumentRef, ListView, Lookup, MissingLabel, PromptRef, Revisions,
-    ShownPrompts, SkillRef, TemplateRef,
+    Catalog, CatalogFilter, Child, DocumentRef, ListView, Lookup, MissingLabel, PromptRef,
+    Revisions, ShownPrompts, SkillRef, TemplateRef,
 };
 pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
@@ -92,8 +92,8 @@ pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
     AppendedForm, ClientFiles, ClientListing, Content, Dialect, FileForm, Function, FunctionSource,
-    LabelledPrompt, Library, LibraryKind, LibraryOrigin, LibraryPackage, ListingRules, ListingSettings, Marks,
-    MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
+    LabelledPrompt, Library, LibraryKind, LibraryOrigin, LibraryPackage, ListingRules,
+    ListingSettings, Marks, MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

@@ -19,7 +19,7 @@ mod write;
 pub use self::author::Author;
 pub use self::decide::{Decision, Next, decide};
 pub use self::error::{StoreError, other_labels};
-pub use self::folder::{ExportedItem, ExportedProject, FolderError};
+pub use self::folder::{ExportedItem, ExportedProject, ExportedVersion, FolderError};
 pub use self::given::{GivenContent, base64, is_text_mime, mime_or_plain};
 pub use self::label::{
     LabelName, LabelledVersion, MOST_LABELS, MOST_PROTECTED, VersionChoice, split_label,

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
 use twig_core::search::{Hit, Query};
-use twig_core::store::{ItemWrite, StoreError, Version, VersionQuery, Written};
+use twig_core::store::{LabelName, StoreError, Version, VersionQuery, Write, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, PromptRef, RenderError};
 
@@ -66,7 +66,7 @@ pub enum Work {
     Function(Box<FunctionCall>),
     /// A write to the project, for its store. It is performed even if it is no longer wanted, and
     /// counts as in flight until it is finished or abandoned.
-    Write(Box<ItemWrite>),
+    Write(Box<Write>),
     /// A search, for the index.
     Search(Query),
     /// Versions of a prompt or resource, from its store.
@@ -83,6 +83,8 @@ pub struct VersionsRequest {
     pub query: VersionQuery,
     /// True if the content of the newest of them is wanted, too.
     pub wants_content: bool,
+    /// True if the labels are wanted, too.
+    pub wants_labels: bool,
 }
 
 /// Versions, newest first, and the content of the first one if it was wanted.
@@ -92,6 +94,8 @@ pub struct FoundVersions {
     pub versions: Vec<Version>,
     /// The content of the first one.
     pub content: Option<Vec<u8>>,
+    /// The labels of the prompt or resource and the versions that they name, if they were wanted.
+    pub labels: Vec<(LabelName, u64)>,
 }
 
 /// The kind of work.
@@ -255,7 +259,7 @@ impl PendingJob {
 
     /// A change of the project.
     pub(crate) fn write(
-        write: ItemWrite,
+        write: Write,
         finish: impl FnOnce(Result<Written, StoreError>, &mut Object<'_>) + Send + 'static,
     ) -> Self {
         Self::plain(Work::Write(Box::new(write)), |outcome, result| {

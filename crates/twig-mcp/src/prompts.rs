@@ -227,6 +227,13 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
             name: name.to_owned(),
             names: names.into_iter().map(str::to_owned).collect(),
         }),
+        Lookup::NoLabel(missing) => {
+            let labels = missing.labels.iter();
+            Err(Refusal::Label {
+                sentence: missing.to_string(),
+                suggestions: labels.map(|it| format!("{}@{it}", missing.name)).collect(),
+            })
+        }
         Lookup::Missing => Err(Refusal::Prompt {
             suggestions: catalog.suggestions(name),
             project: project(catalog).filter(|_| StoreName::parse(Noun::Prompt, name).is_ok()),

@@ -8,6 +8,7 @@ mod content_part;
 mod expand;
 mod given;
 mod input;
+mod label;
 mod list_page;
 mod plain_content;
 mod read_resource;
@@ -80,6 +81,7 @@ pub(crate) fn call(
         Does::ListResources => resource_list::call(call, &given, result),
         Does::GetPrompt => versions::get_prompt(call, &given),
         Does::History => versions::history(call, &given),
+        Does::Label => label::call(call, &given),
         Does::Restore => write::call(call, kind(&given), Verb::Restore, &given),
     });
     Ok(answer.unwrap_or_else(|sentence| {

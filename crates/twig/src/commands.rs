@@ -1,6 +1,8 @@
 //! The command line: one module per command, with its flags and what it does. This module
 //! dispatches; help, completions and the man page come from the same clap definition.
 
+mod age;
+mod audit;
 mod backup;
 mod bench;
 mod budget;
@@ -57,6 +59,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::audit::AuditCommand;
 use self::bench::BenchCommand;
 use self::budget::BudgetArgs;
 use self::check::CheckArgs;
@@ -263,6 +266,9 @@ pub(crate) enum TwigCommand {
     /// Change the resources of a project, and restore earlier versions
     #[command(subcommand)]
     Resource(ResourceCommand),
+    /// Show who changed what in projects, and check that the log is intact
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
     /// Add Twig to the configuration of AI clients
@@ -346,6 +352,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Project(what) => project::run(what, ui)?,
         TwigCommand::Prompt(what) => item::run_prompt(what, ui)?,
         TwigCommand::Resource(what) => item::run_resource(what, ui)?,
+        TwigCommand::Audit(what) => audit::run(&what, ui)?,
         TwigCommand::RunFunction => function::child::run()?,
         TwigCommand::RenderWorker => worker::child::run()?,
     };

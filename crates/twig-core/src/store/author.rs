@@ -51,9 +51,10 @@ impl Author {
         match self {
             Self::Person => PERSON.into(),
             Self::Client(client) => format!("{}{CLIENT_MARK}", clean(client)).into(),
-            Self::Named { person, client: None } => {
-                format!("{}{PERSON_MARK}", clean_person(person)).into()
-            }
+            Self::Named {
+                person,
+                client: None,
+            } => format!("{}{PERSON_MARK}", clean_person(person)).into(),
             Self::Named {
                 person,
                 client: Some(client),
@@ -137,12 +138,23 @@ mod tests {
         assert_eq!(&*other.label(), "Claude Code (mcp, bo)");
         let author = Author::Person.with_person("twig");
         assert_eq!(&*author.label(), "twig (person)");
-        assert_eq!((Author::Person.actor(), Author::Person.client()), (None, None));
+        assert_eq!(
+            (Author::Person.actor(), Author::Person.client()),
+            (None, None)
+        );
     }
 
     #[test]
     fn no_person_is_listed_as_a_client_or_as_the_person_at_the_command_line() {
-        for name in ["twig", "x (mcp)", "mcp", ") (mcp", "anna) (mcp", "\u{0}", ""] {
+        for name in [
+            "twig",
+            "x (mcp)",
+            "mcp",
+            ") (mcp",
+            "anna) (mcp",
+            "\u{0}",
+            "",
+        ] {
             for author in [
                 Author::Person.with_person(name),
                 Author::Client("twig".into()).with_person(name),

@@ -156,7 +156,9 @@ pub enum StoreError {
         limit: usize,
     },
     /// A label that the author may not move or remove.
-    #[error("Label '{label}' is protected in project '{project}': only an administrator moves or removes it")]
+    #[error(
+        "Label '{label}' is protected in project '{project}': only an administrator moves or removes it"
+    )]
     LabelProtected {
         /// The label.
         label: LabelName,

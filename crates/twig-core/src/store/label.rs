@@ -94,7 +94,17 @@ mod tests {
         for good in ["production", "v2", "a", "2026-11_rc", &"a".repeat(64)] {
             assert!(LabelName::parse(good).is_ok(), "{good}");
         }
-        for bad in ["", "3", "Prod", "a.b", "a b", "é", "-", "a@b", &"a".repeat(65)] {
+        for bad in [
+            "",
+            "3",
+            "Prod",
+            "a.b",
+            "a b",
+            "é",
+            "-",
+            "a@b",
+            &"a".repeat(65),
+        ] {
             let error = LabelName::parse(bad).unwrap_err();
             assert!(error.to_string().contains("lower case"), "{error}");
         }

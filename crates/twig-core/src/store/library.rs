@@ -11,8 +11,8 @@ use super::version::{Item, Project, Version};
 use crate::body::Stamp;
 use crate::document::{Document, DocumentSource};
 use crate::model::{
-    Content, Dialect, LabelledPrompt, Library, LibraryAbout, LibraryKind, LibraryOrigin, MessageSource, Prompt,
-    Role,
+    Content, Dialect, LabelledPrompt, Library, LibraryAbout, LibraryKind, LibraryOrigin,
+    MessageSource, Prompt, Role,
 };
 use crate::name::{LibraryName, PromptName};
 use crate::stored_version::StoredVersion;

@@ -6,7 +6,7 @@ use twig_core::store::Timestamp;
 use uuid::{NoContext, Uuid};
 
 /// The system's time; 1970 if the clock is set to something earlier.
-pub(super) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     Timestamp(since.map_or(0, |since| {
         i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

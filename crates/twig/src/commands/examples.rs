@@ -230,6 +230,22 @@ const EXAMPLES: &[ExampleRow] = &[
     ("project export", &["twig project export garden ./garden"]),
     ("project import", &["twig project import ./garden"]),
     (
+        "project protect",
+        &["twig project protect production", "twig project protect"],
+    ),
+    (
+        "audit",
+        &["twig audit show --since 7d", "twig audit verify"],
+    ),
+    (
+        "audit show",
+        &[
+            "twig audit show --since 7d",
+            "twig audit show -p garden --json",
+        ],
+    ),
+    ("audit verify", &["twig audit verify"]),
+    (
         "prompt",
         &[
             "twig prompt add water -p garden -c @water.md",
@@ -258,6 +274,14 @@ const EXAMPLES: &[ExampleRow] = &[
     ("prompt diff", &["twig prompt diff water"]),
     ("prompt edit", &["twig prompt edit water"]),
     ("prompt rename", &["twig prompt rename water water-2"]),
+    (
+        "prompt label",
+        &[
+            "twig prompt label water production",
+            "twig prompt label water production --version 2",
+            "twig prompt label water",
+        ],
+    ),
     (
         "resource",
         &[

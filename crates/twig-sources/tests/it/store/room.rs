@@ -6,8 +6,8 @@ use std::path::Path;
 use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{
-    Change, GivenContent, ItemDraft, ItemKind, Patch, Store, StoreError, VERSION_BYTES, Version,
-    Write,
+    Author, Change, GivenContent, ItemDraft, ItemKind, Patch, Store, StoreError, VERSION_BYTES,
+    Version, Write,
 };
 use twig_sources::{Access, SqliteStore};
 
@@ -198,14 +198,20 @@ fn nothing_of_a_deleted_project_is_left_on_the_disk() {
     assert_eq!(project(&other).items.len(), 60);
     assert!(found(&home, MARKER) > 1_000);
     fs::write(home.file("default.db.v1.bak"), MARKER).unwrap();
-    let delete = Write::DeleteProject { name: name(MARKER) };
+    let delete = Write::DeleteProject {
+        name: name(MARKER),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     let files = store.reclaim().unwrap();
     assert!(!files.is_log_held);
     assert_eq!(found(&home, MARKER), 0, "{:?}", home.files());
     assert_eq!(project(&other).items.len(), 60);
     prompt(&other, "after", text("all is well")).unwrap();
-    let delete = Write::DeleteProject { name: name("p") };
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     store.reclaim().unwrap();
     assert!(length(&home.file("default.db")) <= empty);
@@ -228,7 +234,10 @@ fn a_log_that_somebody_reads_is_said_to_be_held() {
     reading
         .execute_batch("BEGIN; SELECT * FROM project")
         .unwrap();
-    let delete = Write::DeleteProject { name: name("p") };
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     assert!(store.reclaim().unwrap().is_log_held);
     reading.execute_batch("COMMIT").unwrap();

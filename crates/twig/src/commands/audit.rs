@@ -1,0 +1,250 @@
+//! `twig audit`: who changed what, and whether the log of changes is as it was written.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use twig_core::store::{Noun, StoreName};
+use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStore, now};
+
+use super::age::{Age, parse_age};
+use super::check::counted;
+use super::store::{Stores, WorkspaceArgs};
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List the changes of projects: when, who, with which client, and what
+    Show(AuditShowArgs),
+    /// Check that no change was altered or removed since it was logged
+    Verify(AuditVerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditShowArgs {
+    #[command(flatten)]
+    place: WorkspaceArgs,
+
+    /// Only changes of this project, also if it was deleted
+    #[arg(short, long, value_name = "NAME")]
+    project: Option<String>,
+
+    /// Only changes that are not older, such as 7d, 12h or 30m
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    since: Option<Age>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    #[command(flatten)]
+    place: WorkspaceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The actor of a change that the server knows no person for.
+pub(crate) const LOCAL: &str = "local";
+
+/// One change as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ShownChange {
+    time: String,
+    workspace: String,
+    project: String,
+    /// Counts the changes of the project.
+    revision: u64,
+    actor: String,
+    client: Option<String>,
+    action: String,
+    kind: String,
+    name: String,
+    /// The version of a prompt or resource.
+    version: Option<u64>,
+    /// A label, or a name or number that it was done with.
+    detail: Option<String>,
+    digest: Option<String>,
+}
+
+/// One chain as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ShownChain {
+    workspace: String,
+    project: String,
+    deleted: bool,
+    /// How many changes were checked.
+    changes: u64,
+    /// How many changes are from before the chain.
+    unchained: u64,
+    /// The digest of the last change that was checked.
+    last: Option<String>,
+    /// The revision at which the chain breaks.
+    broken_at: Option<u64>,
+    /// What is wrong there.
+    problem: Option<String>,
+}
+
+pub(super) fn run(what: &AuditCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    match what {
+        AuditCommand::Show(options) => show(options, ui),
+        AuditCommand::Verify(options) => verify(options, ui),
+    }
+}
+
+fn show(options: &AuditShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let project = options.project.as_deref();
+    let project = project.map(|name| StoreName::parse(Noun::Project, name));
+    let query = ChangeQuery {
+        project: project.transpose()?,
+        since: options.since.map(|age| age.before(now())),
+    };
+    let workspace = &options.place.workspace;
+    let changes = match open(&options.place)? {
+        Some(store) => store.changes(&query)?,
+        None => Vec::new(),
+    };
+    let changes: Vec<ShownChange> = changes
+        .iter()
+        .map(|change| shown_change(change, workspace))
+        .collect();
+    if options.json {
+        ui.json(&changes)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui.page();
+    ui.table(&changes.iter().map(ShownChange::cells).collect::<Vec<_>>())?;
+    if changes.is_empty() {
+        ui.say("no changes");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let workspace = &options.place.workspace;
+    let chains = match open(&options.place)? {
+        Some(store) => store.check_changes()?,
+        None => Vec::new(),
+    };
+    let chains: Vec<ShownChain> = chains
+        .iter()
+        .map(|chain| shown_chain(chain, workspace))
+        .collect();
+    if options.json {
+        ui.json(&chains)?;
+    } else {
+        ui.table(&chains.iter().map(ShownChain::cells).collect::<Vec<_>>())?;
+        if chains.is_empty() {
+            ui.say("no changes");
+        }
+    }
+    let broken: Vec<&ShownChain> = chains.iter().filter(|it| it.broken_at.is_some()).collect();
+    let Some(first) = broken.first() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let message = format!(
+        "the log of project `{}` in workspace `{workspace}` was changed: {}",
+        first.project,
+        first.problem.as_deref().unwrap_or_default()
+    );
+    let error = CommandError::fixable(message)
+        .hint("compare it with a backup: `twig workspace restore` makes a workspace of one");
+    Err(match broken.len() {
+        1 => error,
+        count => error.hint(format!(
+            "{count} logs were changed: all are in the list above"
+        )),
+    })
+}
+
+/// The workspace; `None` for a default workspace that does not exist yet.
+fn open(place: &WorkspaceArgs) -> Result<Option<SqliteStore>, CommandError> {
+    Stores::new()?.open(place, Access::ReadOrUpdate)
+}
+
+fn shown_change(change: &RecordedChange, workspace: &str) -> ShownChange {
+    let entry = &change.entry;
+    ShownChange {
+        time: entry.at.to_string(),
+        workspace: workspace.to_owned(),
+        project: change.project.to_string(),
+        revision: entry.number,
+        actor: entry.actor.as_deref().unwrap_or(LOCAL).to_owned(),
+        client: entry.client.as_deref().map(str::to_owned),
+        action: entry.action.to_string(),
+        kind: change.kind.to_string(),
+        name: change.name.to_string(),
+        version: Some(change.version).filter(|version| *version > 0),
+        detail: change.detail.as_deref().map(str::to_owned),
+        digest: change.digest.map(|digest| digest.to_string()),
+    }
+}
+
+fn shown_chain(chain: &CheckedChain, workspace: &str) -> ShownChain {
+    ShownChain {
+        workspace: workspace.to_owned(),
+        project: chain.project.to_string(),
+        deleted: chain.is_deleted,
+        changes: chain.changes,
+        unchained: chain.unchained,
+        last: chain.last.map(|digest| digest.to_string()),
+        broken_at: chain.broken.map(|broken| broken.number()),
+        problem: chain.broken.map(|broken| broken.to_string()),
+    }
+}
+
+impl ShownChange {
+    /// The row of a table.
+    fn cells(&self) -> Vec<String> {
+        let version = self.version.map(|version| format!(" version {version}"));
+        let detail = self.detail.as_deref().unwrap_or_default();
+        let detail = match (&*self.action, detail) {
+            (_, "") => String::new(),
+            ("rename", new) if self.kind != "project" => format!(" to {new}"),
+            ("rename" | "renamed", old) => format!(" from {old}"),
+            ("restore", from) => format!(" from version {from}"),
+            ("compact", keep) => format!(" keep {keep}"),
+            (_, label) => format!(" {label}"),
+        };
+        vec![
+            self.time.clone(),
+            self.project.clone(),
+            self.action.clone(),
+            format!(
+                "{} {}{}{detail}",
+                self.kind,
+                self.name,
+                version.unwrap_or_default()
+            ),
+            self.actor.clone(),
+            self.client.clone().unwrap_or_default(),
+        ]
+    }
+}
+
+impl ShownChain {
+    /// The row of a table.
+    fn cells(&self) -> Vec<String> {
+        let changes = usize::try_from(self.changes).unwrap_or(usize::MAX);
+        let unchained = match self.unchained {
+            0 => String::new(),
+            count => format!("{count} from before the chain"),
+        };
+        vec![
+            self.project.clone(),
+            counted(changes, "change", "changes"),
+            match &self.problem {
+                Some(problem) => problem.clone(),
+                None => "intact".to_owned(),
+            },
+            self.last.clone().unwrap_or_default(),
+            if self.deleted { "deleted" } else { "" }.to_owned(),
+            unchained,
+        ]
+    }
+}
