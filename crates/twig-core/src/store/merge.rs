@@ -207,6 +207,9 @@ mod tests {
             mime: None,
             file: RelativePath::parse("prompts/a.md").unwrap(),
             sha256: base.map(|base| [base; 32]),
+            version: 0,
+            labels: std::collections::BTreeMap::new(),
+            versions: Vec::new(),
         };
         merge(&entry, &[now; 32], versions)
     }
