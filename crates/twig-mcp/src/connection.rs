@@ -5,6 +5,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
@@ -19,6 +20,7 @@ use crate::in_flight::{
     AskedRequest, InFlight, Job, PendingJob, Ticket, WaitingRequest, WorkKind, WorkOutcome,
 };
 use crate::json::{self, Object};
+use crate::observer::{self, NotedUse, ObservedOutcome, UseNote};
 use crate::outbox::{Outbox, SharedPart};
 use crate::roots::RootsRequest;
 use crate::schema::{self, ResultOrigin};
@@ -43,6 +45,10 @@ pub struct Connection {
     initialized: InitializedClient,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     fills_in: AtomicBool,
+    /// The person whom the client works for, if the transport knows one.
+    actor: Option<Arc<str>>,
+    /// What is noted of the request that is being answered, if anything wants to know.
+    note: UseNote,
     subscriptions: Subscriptions,
     in_flight: InFlight,
     roots: RootsRequest,
@@ -65,6 +71,8 @@ impl Connection {
             spoken: SpokenEras::default(),
             initialized: InitializedClient::default(),
             fills_in: AtomicBool::new(false),
+            actor: None,
+            note: UseNote::default(),
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
             roots: RootsRequest::default(),
@@ -77,6 +85,13 @@ impl Connection {
     #[must_use]
     pub fn asking_for_roots(mut self) -> Self {
         self.roots.is_wanted = true;
+        self
+    }
+
+    /// The same for a client of a person whom the transport knows: the log of reads names them.
+    #[must_use]
+    pub fn for_actor(mut self, actor: Arc<str>) -> Self {
+        self.actor = Some(actor);
         self
     }
 
@@ -144,6 +159,7 @@ impl Connection {
             finish,
             origin,
             kind,
+            noted,
             ..
         } = waiting;
         if kind == WorkKind::Question {
@@ -157,9 +173,17 @@ impl Connection {
                 schema::seal(era, &self.server.info, "complete", &origin, &mut result);
                 result.end();
                 self.buffer.push(b'}');
+                if let Some(noted) = noted {
+                    self.observe(&noted, observer::outcome(&noted.method, &self.buffer));
+                }
                 self.send(out);
             }
-            Err(refusal) => self.refuse(Some(&id), &refusal, out),
+            Err(refusal) => {
+                if let Some(noted) = noted {
+                    self.observe(&noted, ObservedOutcome::Refused(refusal.code()));
+                }
+                self.refuse(Some(&id), &refusal, out);
+            }
         }
     }
 
@@ -271,8 +295,13 @@ impl Connection {
     ) -> Answered {
         // The buffer is cleared before each use and all other state changes only after the handler
         // returned, so a panic leaves nothing half done.
+        let began = self.server.observer.as_ref().map(|it| it.clock());
         let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, form, world)));
-        match answered.unwrap_or(Err(Refusal::Panic)) {
+        let answered = answered.unwrap_or(Err(Refusal::Panic));
+        if let Some(began) = began {
+            self.observe_answer(&request.method, began, &answered);
+        }
+        match answered {
             Ok(WrittenAnswer::Reply) => self.send(out),
             Ok(WrittenAnswer::Opening) => {
                 self.send(out);
@@ -326,6 +355,7 @@ impl Connection {
             world,
             client,
             &self.fills_in,
+            &self.note,
             form,
             &mut result,
         )?;
@@ -376,6 +406,37 @@ impl Connection {
         result.end();
         self.buffer.push(b'}');
         Ok(shared.map_or(WrittenAnswer::Reply, WrittenAnswer::Shared))
+    }
+
+    /// Reports a request that was answered, or keeps what was noted of it until its job is done.
+    fn observe_answer(
+        &mut self,
+        method: &str,
+        began: Duration,
+        answered: &Result<WrittenAnswer, Refusal>,
+    ) {
+        let mut noted = self.note.take();
+        noted.method = method.into();
+        noted.began = began;
+        match answered {
+            Ok(WrittenAnswer::Job(job)) => {
+                noted.is_function = job.work.kind() == WorkKind::Function;
+                self.in_flight.note(job.ticket, noted);
+            }
+            // It goes on with the client's answer.
+            Ok(WrittenAnswer::Question(_)) => {}
+            Ok(_) => {
+                let outcome = observer::outcome(method, &self.buffer);
+                self.observe(&noted, outcome);
+            }
+            Err(refusal) => self.observe(&noted, ObservedOutcome::Refused(refusal.code())),
+        }
+    }
+
+    fn observe(&self, noted: &NotedUse, outcome: ObservedOutcome) {
+        if let Some(observer) = &self.server.observer {
+            noted.report(&**observer, self.actor.as_deref(), outcome);
+        }
     }
 
     fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<WrittenAnswer, Refusal> {

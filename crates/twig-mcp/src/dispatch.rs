@@ -15,6 +15,7 @@ use crate::lifecycle;
 use crate::lists;
 use crate::logging;
 use crate::meta::Meta;
+use crate::observer::UseNote;
 use crate::params::{self, GetParams, ObjectMembers, ParamFields};
 use crate::prompts;
 use crate::resources;
@@ -92,6 +93,7 @@ impl<'a> ReadyRequest<'a> {
         world: World<'a>,
         initialized: &'a InitializedClient,
         fills_in: &'a AtomicBool,
+        note: &'a UseNote,
         form: LegacyForm<'a>,
         result: &mut Object<'_>,
     ) -> Result<CallOutcome, Refusal> {
@@ -108,8 +110,10 @@ impl<'a> ReadyRequest<'a> {
             meta: self.meta,
             initialized,
             fills_in,
+            note,
             form,
         };
+        call.note(|note| note.client = call.client_name().map(|name| (&*name).into()));
         let (method, fields) = match asked {
             Asked::PromptsGet(params) => return prompts::get(call, params, result),
             Asked::Other(method, fields) => (method, fields),

@@ -16,6 +16,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
+use crate::observer::NotedUse;
 use crate::schema::ResultOrigin;
 use crate::server::Server;
 
@@ -337,6 +338,8 @@ pub(crate) struct WaitingRequest {
     pub(crate) kind: WorkKind,
     /// True if the client no longer wants the answer; only a write stays in the list.
     is_cancelled: bool,
+    /// What was noted of it, if anything wants to know.
+    pub(crate) noted: Option<Box<NotedUse>>,
     /// The request itself, if the client was asked something: its answer lets the request go on.
     pub(crate) asked: Option<AskedRequest>,
 }
@@ -387,6 +390,7 @@ impl InFlight {
             origin,
             kind: work.kind(),
             is_cancelled: false,
+            noted: None,
             asked: None,
         };
         self.waiting.insert(ticket, waiting);
@@ -408,6 +412,13 @@ impl InFlight {
             });
         }
         job
+    }
+
+    /// Keeps what was noted of a request until its job is finished.
+    pub(crate) fn note(&mut self, ticket: Ticket, noted: NotedUse) {
+        if let Some(waiting) = self.waiting.get_mut(&ticket) {
+            waiting.noted = Some(Box::new(noted));
+        }
     }
 
     /// Questions that have no answer yet.

@@ -66,6 +66,7 @@ pub(crate) fn call(
     let has_project = call.server.tools.project.is_some();
     let found = found.filter(|tool| tool.is_offered(call.server.tools.writes, has_project));
     let tool = found.ok_or_else(|| unknown(call, &name))?;
+    call.note(|note| note.tool = Some(tool.name.into()));
     let form_values = match tool.does {
         Does::ExpandPrompt(_) => Some(elicitation::values(call, fields.input_responses)?),
         _ => None,

@@ -48,6 +48,7 @@ mod scope;
 mod search;
 mod serve;
 mod show;
+mod stats;
 mod store;
 mod transfer;
 mod values;
@@ -94,6 +95,7 @@ use self::schema::SchemaArgs;
 use self::search::SearchArgs;
 use self::serve::ServeArgs;
 use self::show::ShowArgs;
+use self::stats::StatsArgs;
 use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::function;
@@ -269,6 +271,8 @@ pub(crate) enum TwigCommand {
     /// Show who changed what in projects, and check that the log is intact
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Show how often prompts are used, and which are not
+    Stats(StatsArgs),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
     /// Add Twig to the configuration of AI clients
@@ -353,6 +357,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Prompt(what) => item::run_prompt(what, ui)?,
         TwigCommand::Resource(what) => item::run_resource(what, ui)?,
         TwigCommand::Audit(what) => audit::run(&what, ui)?,
+        TwigCommand::Stats(options) => stats::run(&options, ui)?,
         TwigCommand::RunFunction => function::child::run()?,
         TwigCommand::RenderWorker => worker::child::run()?,
     };

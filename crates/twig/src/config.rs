@@ -3,6 +3,7 @@
 mod clients;
 mod edit;
 mod libraries;
+mod observed;
 
 use std::fs;
 use std::path::Path;
@@ -16,6 +17,7 @@ use twig_sources::{ConfigMistake, FetchLimits, FollowedConfig, LiveSettings, Rem
 
 pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
+pub(crate) use self::observed::ObservedSettings;
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
@@ -24,7 +26,7 @@ use crate::places::Places;
 pub(crate) const CONFIG_SCHEMA: &str = include_str!("config/schema.json");
 
 /// Every setting.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 15] = [
     "separator",
     "trigger",
     "limits",
@@ -38,6 +40,8 @@ const SETTINGS: [&str; 13] = [
     "pin",
     "serve_own",
     "serve",
+    "audit",
+    "stats",
 ];
 
 /// The configuration, defaults filled in.
@@ -63,6 +67,8 @@ pub(crate) struct Config {
     pub(crate) listing: ListingSettings,
     /// What alone servers offer, unless `--only` says otherwise; everything if it is empty.
     pub(crate) serves_only: Vec<String>,
+    /// What is kept of the requests that servers answer.
+    pub(crate) observed: ObservedSettings,
 }
 
 impl Default for Config {
@@ -79,6 +85,7 @@ impl Default for Config {
             serves_store: None,
             listing: ListingSettings::default(),
             serves_only: Vec::new(),
+            observed: ObservedSettings::default(),
         }
     }
 }
@@ -151,6 +158,7 @@ impl Config {
                 self.command_clients != other.command_clients,
             ),
             ("[serve]", self.serves_only != other.serves_only),
+            ("[audit] or [stats]", self.observed != other.observed),
         ];
         let differ = differ.into_iter().filter(|(_, differs)| *differs);
         differ.map(|(name, _)| name).collect()
@@ -236,6 +244,16 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 config.serves_store =
                     serves.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
+            ("audit", TomlValue::Table(table)) => {
+                let read = config.observed.read_audit(places, path, table);
+                read.map_err(|(message, item)| {
+                    wrong(message, item.map_or(at, |item| item.span.start))
+                })?;
+            }
+            ("stats", TomlValue::Table(table)) => {
+                let read = config.observed.read_stats(table);
+                read.map_err(|(message, item)| wrong(message, item.span.start))?;
+            }
             (key @ ("hide" | "pin"), _) => {
                 let patterns = patterns(key, &entry.item);
                 let patterns =
@@ -246,8 +264,8 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 }
             }
             (
-                key
-                @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"),
+                key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"
+                | "audit" | "stats"),
                 _,
             ) => {
                 let message = format!("`{key}` has to be a table: [{key}]");

@@ -72,6 +72,12 @@ impl Places {
         Some(trust.with_file_name("keys.json"))
     }
 
+    /// The file with the counts of use.
+    pub(crate) fn use_counts(&self) -> Option<PathBuf> {
+        let trust = self.trust.as_ref()?;
+        Some(trust.with_file_name("stats").join("use.json"))
+    }
+
     /// A path for display: `~` for home.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match self

@@ -10,6 +10,7 @@ use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStor
 use super::age::{Age, parse_age};
 use super::check::counted;
 use super::store::{Stores, WorkspaceArgs};
+use crate::audit_log::LOCAL;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
 
@@ -48,9 +49,6 @@ pub(crate) struct AuditVerifyArgs {
     #[arg(long)]
     json: bool,
 }
-
-/// The actor of a change that the server knows no person for.
-pub(crate) const LOCAL: &str = "local";
 
 /// One change as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]

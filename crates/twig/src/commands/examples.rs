@@ -245,6 +245,7 @@ const EXAMPLES: &[ExampleRow] = &[
         ],
     ),
     ("audit verify", &["twig audit verify"]),
+    ("stats", &["twig stats", "twig stats --unused 30d"]),
     (
         "prompt",
         &[

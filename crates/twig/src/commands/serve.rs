@@ -21,6 +21,7 @@ use crate::places::Places;
 use crate::service::Service;
 use crate::stdio;
 use crate::ui::{Ui, UiOptions};
+use crate::use_observer::UseObserver;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -117,6 +118,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         config,
         templates,
         project,
+        places,
         ..
     } = opened;
     let live = Arc::new(live);
@@ -140,6 +142,11 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     };
     let mcp = Server::new(&identity(), config.limits.clone(), tools)
         .with_command_clients(config.command_clients.clone());
+    let observer = UseObserver::start(&config.observed, &places)?.map(Arc::new);
+    let mcp = match &observer {
+        Some(observer) => mcp.with_observer(Arc::clone(observer) as Arc<_>),
+        None => mcp,
+    };
     let mcp = match front {
         Some(_) => mcp.for_remote_clients(),
         None => mcp,
@@ -169,6 +176,9 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
         Some(front) => http::serve(service, front, config.http),
         None => serve_client(&service),
     };
+    if let Some(observer) = observer {
+        observer.flush();
+    }
     // The thread that follows the disk may not have had the time.
     opened_live.log_problems();
     // Threads that are still running may hold the store until the process ends.
