@@ -152,6 +152,36 @@ fn the_configuration_and_its_schema_agree() {
             json!({"store": {"serve": "no"}}),
             false,
         ),
+        (
+            "[audit]\nfile = \"~/r.jsonl\"\nreads = \"names\"",
+            json!({"audit": {"file": "~/r.jsonl", "reads": "names"}}),
+            true,
+        ),
+        (
+            "[audit]\nreads = \"names\"",
+            json!({"audit": {"reads": "names"}}),
+            false,
+        ),
+        (
+            "[audit]\nfile = \" \"",
+            json!({"audit": {"file": " "}}),
+            false,
+        ),
+        (
+            "[audit]\nreads = \"all\"",
+            json!({"audit": {"reads": "all"}}),
+            false,
+        ),
+        (
+            "[stats]\nenable = true",
+            json!({"stats": {"enable": true}}),
+            true,
+        ),
+        (
+            "[stats]\nenable = 1",
+            json!({"stats": {"enable": 1}}),
+            false,
+        ),
         ("hide = [\"a:*\"]", json!({"hide": ["a:*"]}), true),
         ("pin = [\" \"]", json!({"pin": [" "]}), false),
         ("[stores]", json!({"stores": {}}), false),
