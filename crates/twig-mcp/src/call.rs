@@ -34,6 +34,17 @@ pub(crate) struct Call<'a> {
     pub(crate) form: LegacyForm<'a>,
 }
 
+/// What a connection knows of its client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerState<'a> {
+    /// What a legacy client agreed on when it initialized.
+    pub(crate) initialized: &'a InitializedClient,
+    /// True if an unknown client asked for a prompt as `command_clients` do.
+    pub(crate) fills_in: &'a AtomicBool,
+    /// What is noted of the request.
+    pub(crate) note: &'a UseNote,
+}
+
 /// Whether a legacy request may ask its client for missing arguments.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum LegacyForm<'a> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
 
-use crate::call::{CallOutcome, InitializedClient, LegacyForm, Question};
+use crate::call::{CallOutcome, CallerState, InitializedClient, LegacyForm, Question};
 use crate::dispatch;
 use crate::elicitation;
 use crate::envelope::{self, Incoming, Request};
@@ -349,16 +349,12 @@ impl Connection {
         begin_result(request.id, &mut self.buffer);
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
-        let client = &self.initialized;
-        let outcome = ready.answer(
-            &self.server,
-            world,
-            client,
-            &self.fills_in,
-            &self.note,
-            form,
-            &mut result,
-        )?;
+        let client = CallerState {
+            initialized: &self.initialized,
+            fills_in: &self.fills_in,
+            note: &self.note,
+        };
+        let outcome = ready.answer(&self.server, world, client, form, &mut result)?;
         let (mut origin, mut shared) = (ResultOrigin::Plain, None);
         let result_type = match outcome {
             CallOutcome::Complete => "complete",

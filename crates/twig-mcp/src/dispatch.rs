@@ -1,10 +1,8 @@
 //! Calls the function that answers a method, if its era allows the method.
 
-use std::sync::atomic::AtomicBool;
-
 use twig_core::World;
 
-use crate::call::{Call, CallOutcome, InitializedClient, LegacyForm};
+use crate::call::{Call, CallOutcome, CallerState, LegacyForm};
 use crate::completion;
 use crate::cursor::List;
 use crate::envelope::Request;
@@ -15,7 +13,6 @@ use crate::lifecycle;
 use crate::lists;
 use crate::logging;
 use crate::meta::Meta;
-use crate::observer::UseNote;
 use crate::params::{self, GetParams, ObjectMembers, ParamFields};
 use crate::prompts;
 use crate::resources;
@@ -91,9 +88,7 @@ impl<'a> ReadyRequest<'a> {
         self,
         server: &'a Server,
         world: World<'a>,
-        initialized: &'a InitializedClient,
-        fills_in: &'a AtomicBool,
-        note: &'a UseNote,
+        client: CallerState<'a>,
         form: LegacyForm<'a>,
         result: &mut Object<'_>,
     ) -> Result<CallOutcome, Refusal> {
@@ -108,9 +103,9 @@ impl<'a> ReadyRequest<'a> {
             world,
             era: self.meta.era(),
             meta: self.meta,
-            initialized,
-            fills_in,
-            note,
+            initialized: client.initialized,
+            fills_in: client.fills_in,
+            note: client.note,
             form,
         };
         call.note(|note| note.client = call.client_name().map(|name| (&*name).into()));

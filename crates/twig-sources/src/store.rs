@@ -139,10 +139,12 @@ impl SqliteStore {
             }
         };
         let sent = started.send(job);
-        if !matches!(sent, Err((_, QueueError::Ended))) {
+        let reason = sent.as_ref().err().map(|refused| &refused.1);
+        if !matches!(reason, Some(QueueError::Ended)) {
             *writer = Some(started);
         }
-        sent.map_err(|(job, reason)| {
+        sent.map_err(|refused| {
+            let (job, reason) = *refused;
             let error = match reason {
                 QueueError::Full => self.handle.full(),
                 QueueError::Ended => could_not("the thread that writes has ended"),

@@ -244,15 +244,9 @@ fn read(places: &Places, path: &Path, text: &str) -> Result<Config, ConfigMistak
                 config.serves_store =
                     serves.map_err(|(message, item)| wrong(message, item.span.start))?;
             }
-            ("audit", TomlValue::Table(table)) => {
-                let read = config.observed.read_audit(places, path, table);
-                read.map_err(|(message, item)| {
-                    wrong(message, item.map_or(at, |item| item.span.start))
-                })?;
-            }
-            ("stats", TomlValue::Table(table)) => {
-                let read = config.observed.read_stats(table);
-                read.map_err(|(message, item)| wrong(message, item.span.start))?;
+            (key @ ("audit" | "stats"), TomlValue::Table(table)) => {
+                let read = config.observed.read(places, path, key, table);
+                read.map_err(|(message, from)| wrong(message, from.unwrap_or(at)))?;
             }
             (key @ ("hide" | "pin"), _) => {
                 let patterns = patterns(key, &entry.item);

@@ -170,25 +170,25 @@ struct UseFileRow {
 pub(crate) struct UseCounts {
     fresh: Arc<Mutex<UseTable>>,
     /// Asks the thread to save now, and to answer when that is done.
-    flushes: Sender<Sender<()>>,
+    orders: Sender<Sender<()>>,
 }
 
 impl UseCounts {
     /// Starts the thread that saves.
     pub(crate) fn start(path: PathBuf) -> io::Result<Self> {
         let fresh: Arc<Mutex<UseTable>> = Arc::default();
-        let (flushes, flushed) = channel();
+        let (orders, waiting) = channel();
         let counted = Arc::clone(&fresh);
         std::thread::Builder::new()
             .name("twig-stats".to_owned())
-            .spawn(move || keep_saving(&path, &counted, &flushed))?;
-        Ok(Self { fresh, flushes })
+            .spawn(move || keep_saving(&path, &counted, &waiting))?;
+        Ok(Self { fresh, orders })
     }
 
     /// Waits until everything is saved that was counted so far, but not for long.
     pub(crate) fn flush(&self) {
         let (done, saved) = channel();
-        let is_sent = self.flushes.send(done).is_ok();
+        let is_sent = self.orders.send(done).is_ok();
         if !is_sent || saved.recv_timeout(LAST_COUNTS).is_err() {
             tracing::warn!("how often prompts are used could not be saved in time");
         }
@@ -219,10 +219,10 @@ impl UseCounts {
 }
 
 /// Saves every few seconds, and when it is asked to.
-fn keep_saving(path: &Path, counted: &Mutex<UseTable>, flushed: &Receiver<Sender<()>>) {
+fn keep_saving(path: &Path, counted: &Mutex<UseTable>, orders: &Receiver<Sender<()>>) {
     let mut is_failing = false;
     loop {
-        let asked = flushed.recv_timeout(SAVED_EVERY);
+        let asked = orders.recv_timeout(SAVED_EVERY);
         let saved = save(path, counted);
         if let (Err(error), false) = (&saved, is_failing) {
             tracing::warn!("how often prompts are used cannot be saved: {error}");

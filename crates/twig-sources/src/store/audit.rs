@@ -89,7 +89,7 @@ impl SqliteStore {
         self.reader().read(&self.handle, |sql| {
             let mut chains = Vec::new();
             for (id, project) in changed_projects(sql)? {
-                chains.push(check_chain(sql, id, project)?);
+                chains.push(check_chain(sql, id, &project)?);
             }
             chains.sort_by(|one, two| one.project.cmp(&two.project));
             Ok(chains)
@@ -100,7 +100,7 @@ impl SqliteStore {
 fn check_chain(
     sql: &Sql<'_>,
     id: [u8; 16],
-    project: ChangedProject,
+    project: &ChangedProject,
 ) -> Result<CheckedChain, SqliteError> {
     let mut chain = CheckedChain {
         project: project.name.clone(),

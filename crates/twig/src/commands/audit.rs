@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
 use twig_core::store::{Noun, StoreName};
 use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStore, now};
 
@@ -54,8 +55,9 @@ pub(crate) struct AuditVerifyArgs {
 #[derive(Debug, Serialize)]
 struct ShownChange {
     time: String,
-    workspace: String,
-    project: String,
+    /// Absent for a log that is of no project.
+    workspace: Option<String>,
+    project: Option<String>,
     /// Counts the changes of the project.
     revision: u64,
     actor: String,
@@ -73,8 +75,9 @@ struct ShownChange {
 /// One chain as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct ShownChain {
-    workspace: String,
-    project: String,
+    /// Absent for a log that is of no project.
+    workspace: Option<String>,
+    project: Option<String>,
     deleted: bool,
     /// How many changes were checked.
     changes: u64,
@@ -96,21 +99,7 @@ pub(super) fn run(what: &AuditCommand, ui: &mut Ui) -> Result<ExitCode, CommandE
 }
 
 fn show(options: &AuditShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let project = options.project.as_deref();
-    let project = project.map(|name| StoreName::parse(Noun::Project, name));
-    let query = ChangeQuery {
-        project: project.transpose()?,
-        since: options.since.map(|age| age.before(now())),
-    };
-    let workspace = &options.place.workspace;
-    let changes = match open(&options.place)? {
-        Some(store) => store.changes(&query)?,
-        None => Vec::new(),
-    };
-    let changes: Vec<ShownChange> = changes
-        .iter()
-        .map(|change| shown_change(change, workspace))
-        .collect();
+    let changes = changes(options)?;
     if options.json {
         ui.json(&changes)?;
         return Ok(ExitCode::SUCCESS);
@@ -123,16 +112,27 @@ fn show(options: &AuditShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let workspace = &options.place.workspace;
-    let chains = match open(&options.place)? {
-        Some(store) => store.check_changes()?,
+/// The changes of all logs that are asked for, oldest first.
+fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
+    let project = options.project.as_deref();
+    let project = project.map(|name| StoreName::parse(Noun::Project, name));
+    let query = ChangeQuery {
+        project: project.transpose()?,
+        since: options.since.map(|age| age.before(now())),
+    };
+    let changes = match open(&options.place)? {
+        Some(store) => store.changes(&query)?,
         None => Vec::new(),
     };
-    let chains: Vec<ShownChain> = chains
-        .iter()
-        .map(|chain| shown_chain(chain, workspace))
-        .collect();
+    let workspace = &options.place.workspace;
+    let changes = changes.iter();
+    Ok(changes
+        .map(|change| ShownChange::of_project(change, workspace))
+        .collect())
+}
+
+fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let chains = chains(options)?;
     if options.json {
         ui.json(&chains)?;
     } else {
@@ -146,8 +146,8 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
         return Ok(ExitCode::SUCCESS);
     };
     let message = format!(
-        "the log of project `{}` in workspace `{workspace}` was changed: {}",
-        first.project,
+        "the log of {} was changed: {}",
+        first.place(),
         first.problem.as_deref().unwrap_or_default()
     );
     let error = CommandError::fixable(message)
@@ -160,43 +160,54 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
     })
 }
 
+/// The chains of all logs, checked.
+fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
+    let chains = match open(&options.place)? {
+        Some(store) => store.check_changes()?,
+        None => Vec::new(),
+    };
+    let workspace = &options.place.workspace;
+    let chains = chains.iter();
+    Ok(chains
+        .map(|chain| ShownChain::of_project(chain, workspace))
+        .collect())
+}
+
 /// The workspace; `None` for a default workspace that does not exist yet.
 fn open(place: &WorkspaceArgs) -> Result<Option<SqliteStore>, CommandError> {
     Stores::new()?.open(place, Access::ReadOrUpdate)
 }
 
-fn shown_change(change: &RecordedChange, workspace: &str) -> ShownChange {
-    let entry = &change.entry;
-    ShownChange {
-        time: entry.at.to_string(),
-        workspace: workspace.to_owned(),
-        project: change.project.to_string(),
-        revision: entry.number,
-        actor: entry.actor.as_deref().unwrap_or(LOCAL).to_owned(),
-        client: entry.client.as_deref().map(str::to_owned),
-        action: entry.action.to_string(),
-        kind: change.kind.to_string(),
-        name: change.name.to_string(),
-        version: Some(change.version).filter(|version| *version > 0),
-        detail: change.detail.as_deref().map(str::to_owned),
-        digest: change.digest.map(|digest| digest.to_string()),
-    }
-}
-
-fn shown_chain(chain: &CheckedChain, workspace: &str) -> ShownChain {
-    ShownChain {
-        workspace: workspace.to_owned(),
-        project: chain.project.to_string(),
-        deleted: chain.is_deleted,
-        changes: chain.changes,
-        unchained: chain.unchained,
-        last: chain.last.map(|digest| digest.to_string()),
-        broken_at: chain.broken.map(|broken| broken.number()),
-        problem: chain.broken.map(|broken| broken.to_string()),
-    }
-}
-
 impl ShownChange {
+    /// An entry of any log; `kind` says of which.
+    fn of_entry(entry: &AuditEntry, kind: &str, digest: Option<ChainDigest>) -> Self {
+        Self {
+            time: entry.at.to_string(),
+            workspace: None,
+            project: None,
+            revision: entry.number,
+            actor: entry.actor.as_deref().unwrap_or(LOCAL).to_owned(),
+            client: entry.client.as_deref().map(str::to_owned),
+            action: entry.action.to_string(),
+            kind: kind.to_owned(),
+            name: entry.what.to_string(),
+            version: None,
+            detail: None,
+            digest: digest.map(|digest| digest.to_string()),
+        }
+    }
+
+    fn of_project(change: &RecordedChange, workspace: &str) -> Self {
+        Self {
+            workspace: Some(workspace.to_owned()),
+            project: Some(change.project.to_string()),
+            name: change.name.to_string(),
+            version: Some(change.version).filter(|version| *version > 0),
+            detail: change.detail.as_deref().map(str::to_owned),
+            ..Self::of_entry(&change.entry, &change.kind, change.digest)
+        }
+    }
+
     /// The row of a table.
     fn cells(&self) -> Vec<String> {
         let version = self.version.map(|version| format!(" version {version}"));
@@ -211,7 +222,7 @@ impl ShownChange {
         };
         vec![
             self.time.clone(),
-            self.project.clone(),
+            self.project.clone().unwrap_or_default(),
             self.action.clone(),
             format!(
                 "{} {}{}{detail}",
@@ -226,6 +237,26 @@ impl ShownChange {
 }
 
 impl ShownChain {
+    fn of_project(chain: &CheckedChain, workspace: &str) -> Self {
+        Self {
+            workspace: Some(workspace.to_owned()),
+            project: Some(chain.project.to_string()),
+            deleted: chain.is_deleted,
+            changes: chain.changes,
+            unchained: chain.unchained,
+            last: chain.last.map(|digest| digest.to_string()),
+            broken_at: chain.broken.map(ChainBreak::number),
+            problem: chain.broken.map(|broken| broken.to_string()),
+        }
+    }
+
+    /// What it is the log of.
+    fn place(&self) -> String {
+        let project = self.project.as_deref().unwrap_or_default();
+        let workspace = self.workspace.as_deref().unwrap_or_default();
+        format!("project `{project}` in workspace `{workspace}`")
+    }
+
     /// The row of a table.
     fn cells(&self) -> Vec<String> {
         let changes = usize::try_from(self.changes).unwrap_or(usize::MAX);
@@ -234,7 +265,7 @@ impl ShownChain {
             count => format!("{count} from before the chain"),
         };
         vec![
-            self.project.clone(),
+            self.project.clone().unwrap_or_default(),
             counted(changes, "change", "changes"),
             match &self.problem {
                 Some(problem) => problem.clone(),

@@ -144,7 +144,7 @@ struct ProjectChange<'c> {
 
 /// The protected labels of a project; this shape is stable.
 #[derive(Debug, Serialize)]
-struct ProtectedLabels<'c> {
+struct ProtectedRow<'c> {
     workspace: &'c str,
     project: &'c str,
     protected_labels: &'c [String],
@@ -365,7 +365,7 @@ fn protect(
     let protected = target.store.protected_labels(project)?;
     let protected: Vec<String> = protected.iter().map(ToString::to_string).collect();
     if json {
-        ui.json(&ProtectedLabels {
+        ui.json(&ProtectedRow {
             workspace: target.workspace(),
             project: project.as_str(),
             protected_labels: &protected,

@@ -143,14 +143,7 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     let mcp = Server::new(&identity(), config.limits.clone(), tools)
         .with_command_clients(config.command_clients.clone());
     let observer = UseObserver::start(&config.observed, &places)?.map(Arc::new);
-    let mcp = match &observer {
-        Some(observer) => mcp.with_observer(Arc::clone(observer) as Arc<_>),
-        None => mcp,
-    };
-    let mcp = match front {
-        Some(_) => mcp.for_remote_clients(),
-        None => mcp,
-    };
+    let mcp = with_settings(mcp, observer.as_ref(), front.is_some());
     let store = project.map(|it| it.store);
     let jobs = Jobs::new(JobSettings {
         allowed,
@@ -187,6 +180,19 @@ pub(super) fn run(options: &ServeArgs) -> Result<ExitCode, CommandError> {
     }
     opened_live.close();
     served
+}
+
+/// The server, for clients elsewhere or here, with what wants to know about answered requests.
+fn with_settings(mcp: Server, observer: Option<&Arc<UseObserver>>, is_remote: bool) -> Server {
+    let mcp = match observer {
+        Some(observer) => mcp.with_observer(Arc::clone(observer) as Arc<_>),
+        None => mcp,
+    };
+    if is_remote {
+        mcp.for_remote_clients()
+    } else {
+        mcp
+    }
 }
 
 fn serve_client(service: &Service) -> Result<ExitCode, CommandError> {

@@ -144,7 +144,7 @@ fn unused(
         }
     }
     let opened = OpenedCatalog::open(&options.sources)?;
-    let catalog = opened.live.published();
+    let catalog = opened.live.snapshot();
     let rows = catalog.prompts(0).filter_map(|found| {
         let prompt = &*found.prompt.full_name;
         let last = last_uses.get(prompt);

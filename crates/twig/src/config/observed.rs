@@ -23,8 +23,23 @@ impl ObservedSettings {
         self.file.as_deref().filter(|_| self.logs_reads)
     }
 
-    /// Reads `[audit]`; `config` is the configuration's file.
-    pub(super) fn read_audit<'t, 'a>(
+    /// Reads `[audit]` or `[stats]`; `config` is the configuration's file. A mistake comes with its
+    /// place, if that is not the whole table.
+    pub(super) fn read(
+        &mut self,
+        places: &Places,
+        config: &Path,
+        key: &str,
+        table: &Table<'_>,
+    ) -> Result<(), (String, Option<usize>)> {
+        let read = match key {
+            "audit" => self.read_audit(places, config, table),
+            _ => self.read_stats(table),
+        };
+        read.map_err(|(message, item)| (message, item.map(|item| item.span.start)))
+    }
+
+    fn read_audit<'t, 'a>(
         &mut self,
         places: &Places,
         config: &Path,
@@ -57,19 +72,18 @@ impl ObservedSettings {
         Ok(())
     }
 
-    /// Reads `[stats]`.
-    pub(super) fn read_stats<'t, 'a>(
+    fn read_stats<'t, 'a>(
         &mut self,
         table: &'t Table<'a>,
-    ) -> Result<(), (String, &'t TomlItem<'a>)> {
+    ) -> Result<(), (String, Option<&'t TomlItem<'a>>)> {
         for entry in &table.entries {
             let item = &entry.item;
             match (&*entry.key, &item.value) {
                 ("enable", TomlValue::Bool(value)) => self.counts_use = *value,
                 ("enable", _) => {
-                    return Err(("`enable` has to be true or false".to_owned(), item));
+                    return Err(("`enable` has to be true or false".to_owned(), Some(item)));
                 }
-                (key, _) => return Err((unknown(key, "stats", &["enable"]), item)),
+                (key, _) => return Err((unknown(key, "stats", &["enable"]), Some(item))),
             }
         }
         Ok(())

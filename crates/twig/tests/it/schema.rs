@@ -152,6 +152,20 @@ fn the_configuration_and_its_schema_agree() {
             json!({"store": {"serve": "no"}}),
             false,
         ),
+        ("hide = [\"a:*\"]", json!({"hide": ["a:*"]}), true),
+        ("pin = [\" \"]", json!({"pin": [" "]}), false),
+        ("[stores]", json!({"stores": {}}), false),
+    ] {
+        assert_agreement(&env, &schema, text, &value, is_good);
+    }
+}
+
+/// The same for what servers keep of requests.
+#[test]
+fn what_is_kept_and_its_schema_agree() {
+    let env = env("");
+    let schema = schema(&env, &["config"]);
+    for (text, value, is_good) in [
         (
             "[audit]\nfile = \"~/r.jsonl\"\nreads = \"names\"",
             json!({"audit": {"file": "~/r.jsonl", "reads": "names"}}),
@@ -182,9 +196,6 @@ fn the_configuration_and_its_schema_agree() {
             json!({"stats": {"enable": 1}}),
             false,
         ),
-        ("hide = [\"a:*\"]", json!({"hide": ["a:*"]}), true),
-        ("pin = [\" \"]", json!({"pin": [" "]}), false),
-        ("[stores]", json!({"stores": {}}), false),
     ] {
         assert_agreement(&env, &schema, text, &value, is_good);
     }

@@ -12,7 +12,7 @@ const PROMPT_TOOLS: &str = r#"[{"name":"list_prompts","description":"List availa
 /// What the contract of the tools that write lists.
 const WRITE_TOOLS: &str = include_str!("write_tools.json");
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "list_prompts",
     "expand_prompt",
     "use_prompt",

@@ -20,7 +20,16 @@ fn changes_are_shown_with_who_made_them() {
     done(&env, &["prompt", "rename", "water", "rain"]);
     done(&env, &["project", "delete", "garden", "--yes"]);
     let shown = timeless(&done(&env, &["audit", "show"]));
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @"
+    [time]  garden  create   project garden                         local
+    [time]  garden  create   prompt water version 1                 local
+    [time]  garden  update   prompt water version 2                 local  testkit
+    [time]  garden  label    prompt water version 2 production      local
+    [time]  garden  restore  prompt water version 3 from version 1  local
+    [time]  garden  rename   prompt water version 3 to rain         local
+    [time]  garden  renamed  prompt rain version 3 from water       local
+    [time]  garden  delete   project garden                         local
+    ");
     let changes = json(
         &env,
         &["audit", "show", "-p", "garden", "--since", "1h", "--json"],
@@ -64,7 +73,10 @@ fn an_altered_log_is_noticed() {
     drop(connection);
     let outcome = env.run(["audit", "verify"]);
     assert_eq!(outcome.code, 1, "{outcome}");
-    insta::assert_snapshot!(outcome.stderr, @"");
+    insta::assert_snapshot!(outcome.stderr, @"
+    error: the log of project `garden` in workspace `default` was changed: change 2 is not as it was written
+    hint: compare it with a backup: `twig workspace restore` makes a workspace of one
+    ");
     let outcome = env.run(["audit", "verify", "--json"]);
     assert_eq!(outcome.code, 1, "{outcome}");
     let chains: Value = serde_json::from_str(&outcome.stdout).expect("JSON");

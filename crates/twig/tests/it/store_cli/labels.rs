@@ -29,12 +29,27 @@ fn labelled() -> TestEnv {
 #[test]
 fn labels_are_set_moved_listed_and_removed() {
     let env = labelled();
-    insta::assert_snapshot!(env.run(["prompt", "label", "water", "staging"]), @"");
-    insta::assert_snapshot!(env.run(["prompt", "label", "water", "staging"]), @"");
+    insta::assert_snapshot!(env.run(["prompt", "label", "water", "staging"]), @"
+    --- stderr
+    `water@staging` is version 3 of prompt `water` in project `garden` now
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.run(["prompt", "label", "water", "staging"]), @"
+    --- stderr
+    nothing to change: `water@staging` is version 3 of prompt `water` in project `garden` already
+    --- exit 0
+    ");
     let listed = timeless(&done(&env, &["prompt", "label", "water"]));
-    insta::assert_snapshot!(listed, @"");
+    insta::assert_snapshot!(listed, @"
+    production  1  [time]  twig
+    staging     3  [time]  twig
+    ");
     let history = timeless(&done(&env, &["prompt", "history", "water"]));
-    insta::assert_snapshot!(history, @"");
+    insta::assert_snapshot!(history, @"
+    1  [time]  create  twig  3 bytes  First  production
+    2  [time]  update  twig  3 bytes  First
+    3  [time]  update  twig  5 bytes  Third  staging
+    ");
     let labels = json(&env, &["prompt", "label", "water", "--json"]);
     assert_eq!(labels[0]["label"], "production");
     assert_eq!(
@@ -64,8 +79,15 @@ fn labels_are_set_moved_listed_and_removed() {
         json!({"workspace": "default", "project": "garden", "name": "water", "label": "production",
             "version": 2, "removed": false, "changed": true})
     );
-    insta::assert_snapshot!(env.run(["prompt", "label", "water", "production", "--remove"]), @"");
-    insta::assert_snapshot!(refused(&env, &["prompt", "label", "water", "production", "--remove"]), @"");
+    insta::assert_snapshot!(env.run(["prompt", "label", "water", "production", "--remove"]), @"
+    --- stderr
+    removed label `production` from version 2 of prompt `water` in project `garden`
+    --- exit 0
+    ");
+    insta::assert_snapshot!(refused(&env, &["prompt", "label", "water", "production", "--remove"]), @"
+    error: Prompt 'water' has no label 'production'; it has staging
+    hint: `twig prompt label water` lists all labels
+    ");
     for (label, words) in [
         ("Prod", "lower case"),
         ("3", "lower case"),
@@ -138,7 +160,12 @@ fn resources_have_labels_as_well() {
 #[test]
 fn labels_of_a_project_are_protected() {
     let env = labelled();
-    insta::assert_snapshot!(env.run(["project", "protect", "production", "live"]), @"");
+    insta::assert_snapshot!(env.run(["project", "protect", "production", "live"]), @"
+    --- stderr
+    protected label `production` in project `garden`
+    protected label `live` in project `garden`
+    --- exit 0
+    ");
     assert_eq!(done(&env, &["project", "protect"]), "live\nproduction\n");
     let shown = json(&env, &["project", "show", "garden", "--json"]);
     assert_eq!(shown["protected_labels"], json!(["live", "production"]));
@@ -149,7 +176,11 @@ fn labels_of_a_project_are_protected() {
         &env,
         &["prompt", "label", "water", "production", "--version", "2"],
     );
-    insta::assert_snapshot!(env.run(["project", "protect", "live", "--remove"]), @"");
+    insta::assert_snapshot!(env.run(["project", "protect", "live", "--remove"]), @"
+    --- stderr
+    label `live` in project `garden` is protected no longer
+    --- exit 0
+    ");
     let left = json(&env, &["project", "protect", "--json"]);
     assert_eq!(
         left,
