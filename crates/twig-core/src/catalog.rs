@@ -9,6 +9,7 @@ mod skills;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 use std::sync::Arc;
@@ -26,8 +27,9 @@ use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
 use crate::model::{Library, ListingSettings, Prompt};
 use crate::name::{client_chars, client_key};
-use crate::problem::{Problem, ProblemCode, Severity};
+use crate::problem::{Problem, ProblemCode, Severity, shorten};
 use crate::slug::short_form;
+use crate::store::{other_labels, split_label};
 use crate::suggest;
 
 /// Every library, in order, and an index of their prompts and documents.
@@ -77,8 +79,29 @@ pub enum Lookup<'c> {
     Found(PromptRef<'c>),
     /// A bare name that several libraries have: their full names.
     Ambiguous(Vec<&'c str>),
+    /// `name@label` of a project's prompt that does not have this label.
+    NoLabel(MissingLabel<'c>),
     /// No such prompt.
     Missing,
+}
+
+/// A label that a prompt does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingLabel<'c> {
+    /// The prompt's full name.
+    pub name: &'c str,
+    /// The label that was asked for.
+    pub label: Box<str>,
+    /// The labels that it has.
+    pub labels: Vec<&'c str>,
+}
+
+impl fmt::Display for MissingLabel<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, label) = (self.name, shorten(&self.label, 64));
+        let others = other_labels(&self.labels);
+        write!(f, "Prompt '{name}' has no label '{label}'; {others}")
+    }
 }
 
 impl Catalog {
@@ -223,23 +246,51 @@ impl Catalog {
         self.listed.len() > MANY_PROMPTS
     }
 
-    /// Finds a prompt by its full name, or by its own name if only one library has it.
+    /// Finds a prompt by its full name, or by its own name if only one library has it; a version of
+    /// a project's prompt by `name@label`.
     pub fn find(&self, name: &str) -> Lookup<'_> {
         if let Some(place) = self.by_name.get(name) {
             return Lookup::Found(self.at(*place));
+        }
+        let labelled = self.find_labelled(name);
+        if let Some(Lookup::Found(_)) = labelled {
+            return labelled.unwrap_or(Lookup::Missing);
         }
         // Prompts that cannot be served are few and asked for rarely: they are not in the index.
         let mut matches = self
             .all()
             .filter(|found| *found.prompt.full_name == *name || is_bare(found, name));
         match (matches.next(), matches.next()) {
-            (None, _) => self.find_by_other_name(name),
+            (None, _) => match self.find_by_other_name(name) {
+                Lookup::Missing => labelled.unwrap_or(Lookup::Missing),
+                found => found,
+            },
             (Some(found), None) => Lookup::Found(found),
             (Some(first), Some(second)) => {
                 let names = [first, second].into_iter().chain(matches);
                 Lookup::Ambiguous(names.map(|found| &*found.prompt.full_name).collect())
             }
         }
+    }
+
+    /// The version that `name@label` means; `None` if no project's prompt is meant.
+    fn find_labelled(&self, name: &str) -> Option<Lookup<'_>> {
+        let (name, label) = split_label(name)?;
+        let found = self.at(*self.by_name.get(name)?);
+        found.library.stored()?;
+        let labelled = found.library.labelled_versions(&found.prompt.name);
+        let version = labelled.iter().find(|it| *it.label == *label);
+        Some(match version {
+            Some(version) => Lookup::Found(PromptRef {
+                library: found.library,
+                prompt: &version.prompt,
+            }),
+            None => Lookup::NoLabel(MissingLabel {
+                name: &found.prompt.full_name,
+                label: label.into(),
+                labels: labelled.iter().map(|it| &*it.label).collect(),
+            }),
+        })
     }
 
     /// Finds a prompt by a name that no list shows: its short form, or the one it had before.

@@ -11,6 +11,8 @@ pub mod access;
 pub mod argument;
 // The rules that an author gives an argument, and whether a value keeps them.
 mod argument_rules;
+// The chain of a log of changes: digests, and where the chain breaks.
+pub mod audit;
 // The port through which bodies are read on first use, and why a file cannot be read.
 pub mod body;
 // The `{{name}}` and `{{resource:URI}}` dialect of definitions, parsed once into nodes.
@@ -45,6 +47,8 @@ mod message;
 pub mod model;
 // Names and paths that are checked once, when they are made.
 pub mod name;
+// A hash over a list of parts.
+pub mod parts_hash;
 // Parsers of `twig.toml`, `prompts.json`, definitions and `config.toml`.
 pub mod parse;
 // Mistakes in files: code, severity, location, excerpt, message and help.
@@ -80,8 +84,8 @@ pub use argument::Argument;
 pub use body::{Blob, Bodies, Body, BodyError, FileRole, NotAFile, Stamp};
 pub use braces::{Braces, UriPattern};
 pub use catalog::{
-    Catalog, CatalogFilter, Child, DocumentRef, ListView, Lookup, PromptRef, Revisions,
-    ShownPrompts, SkillRef, TemplateRef,
+    Catalog, CatalogFilter, Child, DocumentRef, ListView, Lookup, MissingLabel, PromptRef,
+    Revisions, ShownPrompts, SkillRef, TemplateRef,
 };
 pub use document::{Contents, Document, DocumentSource, UriTemplate};
 pub use function::{FunctionCall, FunctionOutcome};
@@ -90,8 +94,8 @@ pub use limits::Limits;
 pub use media::{Media, MediaKind};
 pub use model::{
     AppendedForm, ClientFiles, ClientListing, Content, Dialect, FileForm, Function, FunctionSource,
-    Library, LibraryKind, LibraryOrigin, LibraryPackage, ListingRules, ListingSettings, Marks,
-    MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
+    LabelledPrompt, Library, LibraryKind, LibraryOrigin, LibraryPackage, ListingRules,
+    ListingSettings, Marks, MessageSource, OutputForm, Prompt, Role, Skill, SkillFile, TextForm,
 };
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};

@@ -139,6 +139,8 @@ pub struct Library {
     pub about: LibraryAbout,
     /// Its prompts, sorted by name; those that cannot be served say why.
     pub prompts: Vec<Arc<Prompt>>,
+    /// Versions of its prompts that have a label, sorted by name, then by label.
+    pub labelled: Vec<LabelledPrompt>,
     /// Names that prompts had when names were in Latin letters only: they still find the prompt.
     pub old_names: BTreeMap<Box<str>, PromptName>,
     /// Its skills, sorted by URI.
@@ -165,6 +167,15 @@ pub struct Library {
     pub digest: [u8; 32],
     /// The files that its functions were read from; empty if it has none.
     pub function_sources: Vec<FunctionSource>,
+}
+
+/// A version of a project's prompt that has a label.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LabelledPrompt {
+    /// The label.
+    pub label: Box<str>,
+    /// The version, under the full name `name@label`.
+    pub prompt: Arc<Prompt>,
 }
 
 /// What becomes of the commands and files in a library's prompts.
@@ -197,6 +208,13 @@ impl Library {
     /// The same in messages for people.
     pub fn shown_path_of(&self, file: impl fmt::Display) -> String {
         full_path(&self.shown_root, file)
+    }
+
+    /// The labelled versions of a prompt, sorted by label.
+    pub fn labelled_versions(&self, name: &PromptName) -> &[LabelledPrompt] {
+        let from = self.labelled.partition_point(|it| it.prompt.name < *name);
+        let to = self.labelled.partition_point(|it| it.prompt.name <= *name);
+        &self.labelled[from..to]
     }
 
     /// True if it is a project's own: its prompts have bare names, and it takes no library's name.

@@ -9,6 +9,7 @@ mod error;
 mod file_name;
 mod folder;
 mod given;
+mod label;
 mod library;
 mod merge;
 mod name;
@@ -17,9 +18,12 @@ mod write;
 
 pub use self::author::Author;
 pub use self::decide::{Decision, Next, decide};
-pub use self::error::StoreError;
-pub use self::folder::{ExportedItem, ExportedProject, FolderError};
+pub use self::error::{StoreError, other_labels};
+pub use self::folder::{ExportedItem, ExportedProject, ExportedVersion, FolderError};
 pub use self::given::{GivenContent, base64, is_text_mime, mime_or_plain};
+pub use self::label::{
+    LabelName, LabelledVersion, MOST_LABELS, MOST_PROTECTED, VersionChoice, split_label,
+};
 pub use self::library::{library, offered_library};
 pub use self::merge::{MergeConflict, MergeStep, folder_patch, merge};
 pub use self::name::{ItemKind, NameProblem, Noun, StoreName};
@@ -27,7 +31,9 @@ pub use self::version::{
     ContentInfo, Digest, Item, LONGEST_AUTHOR, Operation, Project, Summary, Timestamp,
     VERSION_BYTES, Version, VersionQuery, hex, read_hex,
 };
-pub use self::write::{Change, ItemDraft, ItemWrite, Patch, Write, Written};
+pub use self::write::{
+    Change, ItemDraft, ItemWrite, LabelChange, LabelWrite, Patch, Write, Written,
+};
 
 /// Called exactly once with the result, on any thread, possibly before `write` returns.
 pub type OnWritten = Box<dyn FnOnce(Result<Written, StoreError>) + Send>;
@@ -63,6 +69,18 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// The versions that a query asks for, newest first, also of a deleted item.
     fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError>;
+
+    /// The labels of a prompt or resource with the numbers of their versions, sorted by label, also if
+    /// it was deleted.
+    fn labels(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<(LabelName, u64)>, StoreError>;
+
+    /// The labels of a project that only an administrator moves or removes, sorted.
+    fn protected_labels(&self, project: &StoreName) -> Result<Vec<LabelName>, StoreError>;
 
     /// Calls back soon after every write by any process, perhaps more often, until the returned
     /// value is dropped.

@@ -12,6 +12,7 @@ use crate::content_kinds::ContentKinds;
 use crate::era::Era;
 use crate::in_flight::PendingJob;
 use crate::meta::Meta;
+use crate::observer::{NotedUse, UseNote};
 use crate::outbox::SharedPart;
 use crate::schema::ResultOrigin;
 use crate::server::Server;
@@ -27,8 +28,21 @@ pub(crate) struct Call<'a> {
     pub(crate) initialized: &'a InitializedClient,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     pub(crate) fills_in: &'a AtomicBool,
+    /// What is noted of the request, if anything wants to know.
+    pub(crate) note: &'a UseNote,
     /// Whether a legacy request may ask for missing arguments.
     pub(crate) form: LegacyForm<'a>,
+}
+
+/// What a connection knows of its client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallerState<'a> {
+    /// What a legacy client agreed on when it initialized.
+    pub(crate) initialized: &'a InitializedClient,
+    /// True if an unknown client asked for a prompt as `command_clients` do.
+    pub(crate) fills_in: &'a AtomicBool,
+    /// What is noted of the request.
+    pub(crate) note: &'a UseNote,
 }
 
 /// Whether a legacy request may ask its client for missing arguments.
@@ -43,6 +57,13 @@ pub(crate) enum LegacyForm<'a> {
 }
 
 impl Call<'_> {
+    /// Notes what the request uses, if anything wants to know.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut NotedUse)) {
+        if self.server.observer.is_some() {
+            self.note.set(note);
+        }
+    }
+
     /// The name of the client: from this request in the modern era, from `initialize` in the legacy
     /// one.
     pub(crate) fn client_name(&self) -> Option<Cow<'_, str>> {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, Revisions, World};
 
-use crate::call::{CallOutcome, InitializedClient, LegacyForm, Question};
+use crate::call::{CallOutcome, CallerState, InitializedClient, LegacyForm, Question};
 use crate::dispatch;
 use crate::elicitation;
 use crate::envelope::{self, Incoming, Request};
@@ -19,6 +19,7 @@ use crate::in_flight::{
     AskedRequest, InFlight, Job, PendingJob, Ticket, WaitingRequest, WorkKind, WorkOutcome,
 };
 use crate::json::{self, Object};
+use crate::observer::{self, NotedUse, ObservedOutcome, UseNote};
 use crate::outbox::{Outbox, SharedPart};
 use crate::roots::RootsRequest;
 use crate::schema::{self, ResultOrigin};
@@ -43,6 +44,10 @@ pub struct Connection {
     initialized: InitializedClient,
     /// True if an unknown client asked for a prompt as `command_clients` do.
     fills_in: AtomicBool,
+    /// The person whom the client works for, if the transport knows one.
+    actor: Option<Arc<str>>,
+    /// What is noted of the request that is being answered, if anything wants to know.
+    note: UseNote,
     subscriptions: Subscriptions,
     in_flight: InFlight,
     roots: RootsRequest,
@@ -67,6 +72,8 @@ impl Connection {
             spoken: SpokenEras::default(),
             initialized: InitializedClient::default(),
             fills_in: AtomicBool::new(false),
+            actor: None,
+            note: UseNote::default(),
             subscriptions: Subscriptions::default(),
             in_flight: InFlight::default(),
             roots: RootsRequest::default(),
@@ -108,6 +115,13 @@ impl Connection {
     #[must_use]
     pub fn asking_for_roots(mut self) -> Self {
         self.roots.is_wanted = true;
+        self
+    }
+
+    /// The same for a client of a person whom the transport knows: the log of reads names them.
+    #[must_use]
+    pub fn for_actor(mut self, actor: Arc<str>) -> Self {
+        self.actor = Some(actor);
         self
     }
 
@@ -175,6 +189,7 @@ impl Connection {
             finish,
             origin,
             kind,
+            noted,
             ..
         } = waiting;
         if kind == WorkKind::Question {
@@ -189,9 +204,17 @@ impl Connection {
                 self.has_failed = result.is_failure;
                 result.end();
                 self.buffer.push(b'}');
+                if let Some(noted) = noted {
+                    self.observe(&noted, observer::outcome(&noted.method, &self.buffer));
+                }
                 self.send(out);
             }
-            Err(refusal) => self.refuse(Some(&id), &refusal, out),
+            Err(refusal) => {
+                if let Some(noted) = noted {
+                    self.observe(&noted, ObservedOutcome::Refused(refusal.code()));
+                }
+                self.refuse(Some(&id), &refusal, out);
+            }
         }
     }
 
@@ -303,8 +326,13 @@ impl Connection {
     ) -> Answered {
         // The buffer is cleared before each use and all other state changes only after the handler
         // returned, so a panic leaves nothing half done.
+        let began = self.server.observer.as_ref().map(|it| it.clock());
         let answered = catch_unwind(AssertUnwindSafe(|| self.write_answer(request, form, world)));
-        match answered.unwrap_or(Err(Refusal::Panic)) {
+        let answered = answered.unwrap_or(Err(Refusal::Panic));
+        if let Some(began) = began {
+            self.observe_answer(&request.method, began, &answered);
+        }
+        match answered {
             Ok(WrittenAnswer::Reply) => self.send(out),
             Ok(WrittenAnswer::Opening) => {
                 self.send(out);
@@ -352,15 +380,12 @@ impl Connection {
         begin_result(request.id, &mut self.buffer);
         let page_at = self.buffer.len();
         let mut result = Object::open(&mut self.buffer);
-        let client = &self.initialized;
-        let outcome = ready.answer(
-            &self.server,
-            world,
-            client,
-            &self.fills_in,
-            form,
-            &mut result,
-        )?;
+        let client = CallerState {
+            initialized: &self.initialized,
+            fills_in: &self.fills_in,
+            note: &self.note,
+        };
+        let outcome = ready.answer(&self.server, world, client, form, &mut result)?;
         let (mut origin, mut shared) = (ResultOrigin::Plain, None);
         let result_type = match outcome {
             CallOutcome::Complete => "complete",
@@ -409,6 +434,37 @@ impl Connection {
         result.end();
         self.buffer.push(b'}');
         Ok(shared.map_or(WrittenAnswer::Reply, WrittenAnswer::Shared))
+    }
+
+    /// Reports a request that was answered, or keeps what was noted of it until its job is done.
+    fn observe_answer(
+        &mut self,
+        method: &str,
+        began: u64,
+        answered: &Result<WrittenAnswer, Refusal>,
+    ) {
+        let mut noted = self.note.take();
+        noted.method = method.into();
+        noted.began = began;
+        match answered {
+            Ok(WrittenAnswer::Job(job)) => {
+                noted.is_function = job.work.kind() == WorkKind::Function;
+                self.in_flight.note(job.ticket, noted);
+            }
+            // It goes on with the client's answer.
+            Ok(WrittenAnswer::Question(_)) => {}
+            Ok(_) => {
+                let outcome = observer::outcome(method, &self.buffer);
+                self.observe(&noted, outcome);
+            }
+            Err(refusal) => self.observe(&noted, ObservedOutcome::Refused(refusal.code())),
+        }
+    }
+
+    fn observe(&self, noted: &NotedUse, outcome: ObservedOutcome) {
+        if let Some(observer) = &self.server.observer {
+            noted.report(&**observer, self.actor.as_deref(), outcome);
+        }
     }
 
     fn start(&mut self, id: &str, era: Era, job: PendingJob) -> Result<WrittenAnswer, Refusal> {

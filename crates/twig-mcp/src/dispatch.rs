@@ -1,10 +1,8 @@
 //! Calls the function that answers a method, if its era allows the method.
 
-use std::sync::atomic::AtomicBool;
-
 use twig_core::World;
 
-use crate::call::{Call, CallOutcome, InitializedClient, LegacyForm};
+use crate::call::{Call, CallOutcome, CallerState, LegacyForm};
 use crate::completion;
 use crate::cursor::List;
 use crate::envelope::Request;
@@ -112,8 +110,7 @@ impl<'a> ReadyRequest<'a> {
         self,
         server: &'a Server,
         world: World<'a>,
-        initialized: &'a InitializedClient,
-        fills_in: &'a AtomicBool,
+        client: CallerState<'a>,
         form: LegacyForm<'a>,
         result: &mut Object<'_>,
     ) -> Result<CallOutcome, Refusal> {
@@ -128,10 +125,12 @@ impl<'a> ReadyRequest<'a> {
             world,
             era: self.meta.era(),
             meta: self.meta,
-            initialized,
-            fills_in,
+            initialized: client.initialized,
+            fills_in: client.fills_in,
+            note: client.note,
             form,
         };
+        call.note(|note| note.client = call.client_name().map(|name| (&*name).into()));
         let (method, fields) = match asked {
             Asked::PromptsGet(params) => return prompts::get(call, params, result),
             Asked::Other(method, fields) => (method, fields),

@@ -51,6 +51,13 @@ pub(crate) enum Refusal {
         project: Option<Box<str>>,
         suggestions: Vec<String>,
     },
+    /// `name@label` of a prompt that does not have this label: a whole sentence.
+    #[error("{sentence}")]
+    Label {
+        sentence: String,
+        /// The names with the labels that it has.
+        suggestions: Vec<String>,
+    },
     #[error("Prompt `{}` is in several libraries: {}", shorten(.name, QUOTED), .names.join(", "))]
     Ambiguous { name: String, names: Vec<String> },
     #[error("{}", not_found("Resource", .uri, .project.as_deref()))]
@@ -147,6 +154,7 @@ impl Refusal {
             Self::Params(_)
             | Self::Meta(_)
             | Self::Prompt { .. }
+            | Self::Label { .. }
             | Self::Ambiguous { .. }
             | Self::Resource { .. }
             | Self::Document { .. }
@@ -185,7 +193,9 @@ impl Refusal {
         error.object("data", |data| {
             data.text("details", &sentence);
             match self {
-                Self::Prompt { suggestions, .. } | Self::Tool { suggestions, .. } => {
+                Self::Prompt { suggestions, .. }
+                | Self::Label { suggestions, .. }
+                | Self::Tool { suggestions, .. } => {
                     data.texts("suggestions", suggestions);
                 }
                 Self::Ambiguous { names, .. } => data.texts("suggestions", names),

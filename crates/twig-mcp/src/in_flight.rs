@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use twig_core::function::{self, Finished};
 use twig_core::render::Unfinished;
 use twig_core::search::{Hit, Query};
-use twig_core::store::{ItemWrite, StoreError, Version, VersionQuery, Written};
+use twig_core::store::{LabelName, StoreError, Version, VersionQuery, Write, Written};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, PromptRef, RenderError};
 
@@ -16,6 +16,7 @@ use crate::era::Era;
 use crate::error::Refusal;
 use crate::id;
 use crate::json::Object;
+use crate::observer::NotedUse;
 use crate::schema::ResultOrigin;
 use crate::server::Server;
 
@@ -66,7 +67,7 @@ pub enum Work {
     Function(Box<FunctionCall>),
     /// A write to the project, for its store. It is performed even if it is no longer wanted, and
     /// counts as in flight until it is finished or abandoned.
-    Write(Box<ItemWrite>),
+    Write(Box<Write>),
     /// A search, for the index.
     Search(Query),
     /// Versions of a prompt or resource, from its store.
@@ -83,6 +84,8 @@ pub struct VersionsRequest {
     pub query: VersionQuery,
     /// True if the content of the newest of them is wanted, too.
     pub wants_content: bool,
+    /// True if the labels are wanted, too.
+    pub wants_labels: bool,
 }
 
 /// Versions, newest first, and the content of the first one if it was wanted.
@@ -92,6 +95,8 @@ pub struct FoundVersions {
     pub versions: Vec<Version>,
     /// The content of the first one.
     pub content: Option<Vec<u8>>,
+    /// The labels of the prompt or resource and the versions that they name, if they were wanted.
+    pub labels: Vec<(LabelName, u64)>,
 }
 
 /// The kind of work.
@@ -255,7 +260,7 @@ impl PendingJob {
 
     /// A change of the project.
     pub(crate) fn write(
-        write: ItemWrite,
+        write: Write,
         finish: impl FnOnce(Result<Written, StoreError>, &mut Object<'_>) + Send + 'static,
     ) -> Self {
         Self::plain(Work::Write(Box::new(write)), |outcome, result| {
@@ -333,6 +338,8 @@ pub(crate) struct WaitingRequest {
     pub(crate) kind: WorkKind,
     /// True if the client no longer wants the answer; only a write stays in the list.
     is_cancelled: bool,
+    /// What was noted of it, if anything wants to know.
+    pub(crate) noted: Option<Box<NotedUse>>,
     /// The request itself, if the client was asked something: its answer lets the request go on.
     pub(crate) asked: Option<AskedRequest>,
 }
@@ -383,6 +390,7 @@ impl InFlight {
             origin,
             kind: work.kind(),
             is_cancelled: false,
+            noted: None,
             asked: None,
         };
         self.waiting.insert(ticket, waiting);
@@ -404,6 +412,13 @@ impl InFlight {
             });
         }
         job
+    }
+
+    /// Keeps what was noted of a request until its job is finished.
+    pub(crate) fn note(&mut self, ticket: Ticket, noted: NotedUse) {
+        if let Some(waiting) = self.waiting.get_mut(&ticket) {
+            waiting.noted = Some(Box::new(noted));
+        }
     }
 
     /// Questions that have no answer yet.

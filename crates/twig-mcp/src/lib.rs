@@ -53,6 +53,8 @@ mod logging;
 mod long_documents;
 // `params._meta`, which also decides the era of a request.
 mod meta;
+// Tells the program which requests were answered.
+mod observer;
 // The port that replies are written to.
 mod outbox;
 // List pages, written once for each snapshot and era.
@@ -83,6 +85,7 @@ pub use connection::Connection;
 pub use dispatch::METHODS;
 pub use era::SUPPORTED_VERSIONS;
 pub use in_flight::{FoundVersions, Job, Ticket, VersionsRequest, Work, WorkKind, WorkOutcome};
+pub use observer::{ObservedOutcome, ObservedRequest, Observer};
 pub use outbox::{Outbox, SharedPart};
 pub use prompts::content;
 pub use server::{Server, ServerIdentity, Tools};

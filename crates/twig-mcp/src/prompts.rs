@@ -212,6 +212,7 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
     let World {
         catalog, bodies, ..
     } = call.world;
+    call.note(|note| note.asked(name, true));
     let mut catalog: &'a Arc<Catalog> = catalog;
     let mut lookup = catalog.find(name);
     if let Lookup::Found(found) = &lookup
@@ -222,11 +223,24 @@ pub(crate) fn find<'a>(call: &Call<'a>, name: &str) -> Result<PromptRef<'a>, Ref
         lookup = catalog.find(name);
     }
     match lookup {
-        Lookup::Found(found) => Ok(found),
+        Lookup::Found(found) => {
+            call.note(|note| {
+                note.name = Some(found.prompt.full_name.clone());
+                note.version = schema::stored_prompt(found);
+            });
+            Ok(found)
+        }
         Lookup::Ambiguous(names) => Err(Refusal::Ambiguous {
             name: name.to_owned(),
             names: names.into_iter().map(str::to_owned).collect(),
         }),
+        Lookup::NoLabel(missing) => {
+            let labels = missing.labels.iter();
+            Err(Refusal::Label {
+                sentence: missing.to_string(),
+                suggestions: labels.map(|it| format!("{}@{it}", missing.name)).collect(),
+            })
+        }
         Lookup::Missing => Err(Refusal::Prompt {
             suggestions: catalog.suggestions(name),
             project: project(catalog).filter(|_| StoreName::parse(Noun::Prompt, name).is_ok()),

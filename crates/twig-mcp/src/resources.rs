@@ -67,6 +67,10 @@ pub(crate) fn unsubscribe(fields: &ParamFields<'_>) -> Result<CallOutcome, Refus
 /// Finds a document; the refusal suggests others.
 pub(crate) fn find<'a>(call: &Call<'a>, uri: &str) -> Result<DocumentRef<'a>, Refusal> {
     let found = call.world.catalog.document(uri);
+    call.note(|note| {
+        note.asked(uri, false);
+        note.version = found.and_then(schema::stored_document);
+    });
     found.ok_or_else(|| not_found(call, uri))
 }
 

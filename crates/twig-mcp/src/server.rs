@@ -10,6 +10,7 @@ use twig_core::{Library, Limits, RenderError};
 
 use crate::json;
 use crate::long_documents::LongDocuments;
+use crate::observer::Observer;
 use crate::pages::Pages;
 
 /// The identity of the server.
@@ -68,6 +69,8 @@ pub struct Server {
     pub(crate) info: Box<str>,
     pages: Mutex<Pages>,
     pub(crate) long_documents: LongDocuments,
+    /// What wants to know about answered requests, if anything does.
+    pub(crate) observer: Option<Arc<dyn Observer>>,
     /// Failed prompts that were logged, each with its message; functions only with the prompt.
     told: Mutex<BTreeSet<(String, String)>>,
 }
@@ -89,6 +92,7 @@ impl Server {
             pages: Mutex::new(Pages::new(&limits)),
             long_documents: LongDocuments::default(),
             told: Mutex::default(),
+            observer: None,
             limits,
             tools,
             command_clients: Vec::new(),
@@ -107,6 +111,13 @@ impl Server {
     #[must_use]
     pub fn with_command_clients(mut self, names: Vec<String>) -> Self {
         self.command_clients = names;
+        self
+    }
+
+    /// The same, with something that wants to know about answered requests.
+    #[must_use]
+    pub fn with_observer(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 

@@ -8,6 +8,7 @@ mod content_part;
 mod expand;
 mod given;
 mod input;
+mod label;
 mod list_page;
 mod plain_content;
 mod read_resource;
@@ -65,6 +66,7 @@ pub(crate) fn call(
     let has_project = call.server.tools.project.is_some();
     let found = found.filter(|tool| tool.is_offered(call.server.tools.writes, has_project));
     let tool = found.ok_or_else(|| unknown(call, &name))?;
+    call.note(|note| note.tool = Some(tool.name.into()));
     let form_values = match tool.does {
         Does::ExpandPrompt(_) => Some(elicitation::values(call, fields.input_responses)?),
         _ => None,
@@ -80,6 +82,7 @@ pub(crate) fn call(
         Does::ListResources => resource_list::call(call, &given, result),
         Does::GetPrompt => versions::get_prompt(call, &given),
         Does::History => versions::history(call, &given),
+        Does::Label => label::call(call, &given),
         Does::Restore => write::call(call, kind(&given), Verb::Restore, &given),
     });
     Ok(answer.unwrap_or_else(|sentence| {

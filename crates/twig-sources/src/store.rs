@@ -5,6 +5,7 @@
 //! reads, and one that notices writes of others. Only this module uses SQL.
 
 mod apply;
+mod audit;
 mod backup;
 pub(crate) mod clock;
 mod compact;
@@ -28,11 +29,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::Limits;
 use twig_core::store::{
-    Digest, ItemKind, OnWritten, Project, Store, StoreError, StoreName, Summary, Version,
-    VersionQuery, Write,
+    Digest, ItemKind, LabelName, OnWritten, Project, Store, StoreError, StoreName, Summary,
+    Version, VersionChoice, VersionQuery, Write,
 };
 
 pub use self::apply::OldVersions;
+pub use self::audit::{ChangeQuery, CheckedChain, RecordedChange};
 pub use self::clock::now;
 pub use self::compact::Reclaimed;
 use self::open::open;
@@ -137,10 +139,12 @@ impl SqliteStore {
             }
         };
         let sent = started.send(job);
-        if !matches!(sent, Err((_, QueueError::Ended))) {
+        let reason = sent.as_ref().err().map(|refused| &refused.1);
+        if !matches!(reason, Some(QueueError::Ended)) {
             *writer = Some(started);
         }
-        sent.map_err(|(job, reason)| {
+        sent.map_err(|refused| {
+            let (job, reason) = *refused;
             let error = match reason {
                 QueueError::Full => self.handle.full(),
                 QueueError::Ended => could_not("the thread that writes has ended"),
@@ -218,14 +222,36 @@ impl Store for SqliteStore {
             name,
             before,
             most,
+            only,
         } = query;
         let before = before.unwrap_or(u64::MAX);
         self.item(
             project,
             (*kind, name),
-            |sql, item| rows::versions(sql, *kind, name, item, before, *most),
+            |sql, item| match only {
+                Some(choice) => Ok(vec![one_version(sql, *kind, name, item, choice)?]),
+                None => rows::versions(sql, *kind, name, item, before, *most),
+            },
             |sql, project| rows::near(sql, project, *kind, name),
         )
+    }
+
+    fn labels(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<(LabelName, u64)>, StoreError> {
+        self.item(project, (kind, name), rows::labels, |sql, project| {
+            rows::near(sql, project, kind, name)
+        })
+    }
+
+    fn protected_labels(&self, project: &StoreName) -> Result<Vec<LabelName>, StoreError> {
+        self.reader().read(&self.handle, |sql| {
+            let found = apply::find(sql, &self.handle.workspace, project)?;
+            rows::protected_labels(sql, &found)
+        })
     }
 
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
@@ -251,5 +277,51 @@ impl Store for SqliteStore {
             let (job, error) = *refused;
             job.report(Err(error));
         }
+    }
+}
+
+/// The version that a choice means.
+fn one_version(
+    sql: &Sql<'_>,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+    choice: &VersionChoice,
+) -> Result<Version, SqliteError> {
+    let version = match choice {
+        VersionChoice::Number(number) => *number,
+        VersionChoice::Label(label) => {
+            let labels = rows::labels(sql, item)?;
+            let found = labels.iter().find(|(known, _)| known == label);
+            match found {
+                Some((_, number)) => *number,
+                None => return Err(no_label(kind, name, label, labels).into()),
+            }
+        }
+    };
+    let found = rows::version(sql, kind, name, item, version)?;
+    found.ok_or_else(|| {
+        SqliteError::from(StoreError::NoVersion {
+            kind,
+            name: name.clone(),
+            version,
+            first: item.first,
+            last: item.head,
+        })
+    })
+}
+
+/// The error for a label that an item does not have.
+fn no_label(
+    kind: ItemKind,
+    name: &StoreName,
+    label: &LabelName,
+    labels: Vec<(LabelName, u64)>,
+) -> StoreError {
+    StoreError::NoLabel {
+        kind,
+        name: name.clone(),
+        label: label.clone(),
+        labels: labels.into_iter().map(|(label, _)| label).collect(),
     }
 }

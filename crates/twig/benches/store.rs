@@ -256,7 +256,10 @@ fn fill(store: &dyn Store, project: &str, prompts: usize) {
             .expect("an answer");
         outcome.expect("written");
     };
-    write(Write::CreateProject { name: name.clone() });
+    write(Write::CreateProject {
+        name: name.clone(),
+        author: Author::Person,
+    });
     for at in 0..prompts {
         write(Write::Item(Box::new(ItemWrite {
             project: name.clone(),

@@ -1,6 +1,8 @@
 //! The command line: one module per command, with its flags and what it does. This module
 //! dispatches; help, completions and the man page come from the same clap definition.
 
+mod age;
+mod audit;
 mod backup;
 mod bench;
 mod budget;
@@ -48,6 +50,7 @@ mod scope;
 mod search;
 mod serve;
 mod show;
+mod stats;
 mod store;
 mod transfer;
 mod values;
@@ -59,6 +62,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Command, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use self::audit::AuditCommand;
 use self::bench::BenchCommand;
 use self::budget::BudgetArgs;
 use self::check::CheckArgs;
@@ -95,6 +99,7 @@ use self::schema::SchemaArgs;
 use self::search::SearchArgs;
 use self::serve::ServeArgs;
 use self::show::ShowArgs;
+use self::stats::StatsArgs;
 use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::function;
@@ -273,6 +278,11 @@ pub(crate) enum TwigCommand {
     /// Give people roles in workspaces and projects
     #[command(subcommand, alias = "grants")]
     Grant(GrantCommand),
+    /// Show who changed what in projects, and check that the log is intact
+    #[command(subcommand)]
+    Audit(AuditCommand),
+    /// Show how often prompts are used, and which are not
+    Stats(StatsArgs),
     /// Write prompts as files that another client reads
     Export(ExportArgs),
     /// Add Twig to the configuration of AI clients
@@ -358,6 +368,8 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Resource(what) => item::run_resource(what, ui)?,
         TwigCommand::Key(what) => key::run(what, ui)?,
         TwigCommand::Grant(what) => grant::run(what, ui)?,
+        TwigCommand::Audit(what) => audit::run(&what, ui)?,
+        TwigCommand::Stats(options) => stats::run(&options, ui)?,
         TwigCommand::RunFunction => function::child::run()?,
         TwigCommand::RenderWorker => worker::child::run()?,
     };

@@ -7,6 +7,7 @@ mod http_settings;
 mod hub;
 mod libraries;
 mod numbers;
+mod observed;
 
 use std::fs;
 use std::path::Path;
@@ -20,6 +21,7 @@ use twig_sources::{ConfigMistake, FetchLimits, FollowedConfig, LiveSettings, Rem
 pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
 use self::numbers::{HTTP, LIMITS, PACKAGES, set};
+pub(crate) use self::observed::ObservedSettings;
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
@@ -28,7 +30,7 @@ use crate::places::Places;
 pub(crate) const CONFIG_SCHEMA: &str = include_str!("config/schema.json");
 
 /// Every setting.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 16] = [
     "separator",
     "trigger",
     "limits",
@@ -43,6 +45,8 @@ const SETTINGS: [&str; 14] = [
     "serve_own",
     "serve",
     "hub",
+    "audit",
+    "stats",
 ];
 
 /// The configuration, defaults filled in.
@@ -72,6 +76,8 @@ pub(crate) struct Config {
     pub(crate) listing: ListingSettings,
     /// What alone servers offer, unless `--only` says otherwise; everything if it is empty.
     pub(crate) serves_only: Vec<String>,
+    /// What is kept of the requests that servers answer.
+    pub(crate) observed: ObservedSettings,
 }
 
 impl Default for Config {
@@ -90,6 +96,7 @@ impl Default for Config {
             serves_store: None,
             listing: ListingSettings::default(),
             serves_only: Vec::new(),
+            observed: ObservedSettings::default(),
         }
     }
 }
@@ -176,6 +183,7 @@ impl Config {
                 self.command_clients != other.command_clients,
             ),
             ("[serve]", self.serves_only != other.serves_only),
+            ("[audit] or [stats]", self.observed != other.observed),
         ];
         let differ = differ.into_iter().filter(|(_, differs)| *differs);
         differ.map(|(name, _)| name).collect()
@@ -281,11 +289,15 @@ fn set_entry(
         ("serve_own", TomlValue::Bool(value)) => config.listing.serves_own = *value,
         ("serve_own", _) => return wrong("`serve_own` has to be true or false"),
         ("store", TomlValue::Table(table)) => config.serves_store = store(table)?,
+        (key @ ("audit" | "stats"), TomlValue::Table(table)) => {
+            let read = config.observed.read(places, path, key, table);
+            read.map_err(|(message, from)| (message, from.unwrap_or(at)))?;
+        }
         ("hide", _) => config.listing.rules.hide = patterns("hide", &entry.item)?,
         ("pin", _) => config.listing.rules.pin = patterns("pin", &entry.item)?,
         (
             key @ ("limits" | "http" | "packages" | "functions" | "clients" | "store" | "serve"
-            | "hub"),
+            | "hub" | "audit" | "stats"),
             _,
         ) => return wrong(&format!("`{key}` has to be a table: [{key}]")),
         (key, _) => {

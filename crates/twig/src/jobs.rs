@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use twig_core::limits::TOO_MANY_WAIT;
 use twig_core::search::{Hit, Query};
-use twig_core::store::{Store, StoreError, Write};
+use twig_core::store::{Store, StoreError, VersionQuery};
 use twig_core::template::{ComputedJob, JobOutcome};
 use twig_core::{FunctionCall, FunctionOutcome, Limits};
 use twig_mcp::{FoundVersions, VersionsRequest, Work, WorkKind, WorkOutcome};
@@ -182,7 +182,7 @@ impl Jobs {
             Work::Write(write) => {
                 let done = move |outcome| done(WorkOutcome::Write(outcome));
                 match &place.store {
-                    Some(store) => store.write(Write::Item(write), Box::new(done)),
+                    Some(store) => store.write(*write, Box::new(done)),
                     None => done(Err(StoreError::Unavailable(NO_PROJECT.to_owned()))),
                 }
                 let pool = None;
@@ -257,9 +257,21 @@ fn versions(store: &dyn Store, request: &VersionsRequest) -> Result<FoundVersion
     let versions = store.versions(&request.query)?;
     let first = versions.first().filter(|_| request.wants_content);
     let content = first.map(|first| store.content(&first.content.digest));
+    let labels = if request.wants_labels {
+        let VersionQuery {
+            project,
+            kind,
+            name,
+            ..
+        } = &request.query;
+        store.labels(project, *kind, name)?
+    } else {
+        Vec::new()
+    };
     Ok(FoundVersions {
         content: content.transpose()?,
         versions,
+        labels,
     })
 }
 

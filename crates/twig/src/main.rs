@@ -1,6 +1,8 @@
 //! The program: parses the command line, runs one command, and is the one place that picks the
 //! exit code.
 
+// The log of reads: one JSON object a line, through a bounded queue.
+mod audit_log;
 // Every error that ends a command, with its exit code and hints.
 mod command_error;
 // The command line: one module a command, with its flags and its work.
@@ -35,6 +37,10 @@ mod text_diff;
 mod toml_file;
 // All printing.
 mod ui;
+// How often prompts are used, counted in one small file.
+mod use_counts;
+// Passes answered requests to the log of reads and to the counts of use.
+mod use_observer;
 // Renders computed templates in a separate process with limits.
 mod worker;
 

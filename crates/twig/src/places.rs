@@ -83,6 +83,12 @@ impl Places {
         self.trust.as_ref()?.parent()
     }
 
+    /// The file with the counts of use.
+    pub(crate) fn use_counts(&self) -> Option<PathBuf> {
+        let trust = self.trust.as_ref()?;
+        Some(trust.with_file_name("stats").join("use.json"))
+    }
+
     /// A path for display: `~` for home.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match self

@@ -6,7 +6,7 @@ use twig_core::Limits;
 use twig_core::search::{Hit, Query};
 use twig_core::store::StoreName;
 use twig_core::template::Templates;
-use twig_mcp::{Server, ServerIdentity, Tools};
+use twig_mcp::{Observer, Server, ServerIdentity, Tools};
 use twig_sources::{LiveCatalog, SearchIndex};
 
 use crate::jobs::{JobPlace, Jobs, SearchedCatalog};
@@ -50,6 +50,8 @@ pub(crate) struct ServerMaker {
     pub(crate) is_read_only: bool,
     /// Whether clients may be on other machines.
     pub(crate) is_remote: bool,
+    /// What wants to know about answered requests.
+    pub(crate) observer: Option<Arc<dyn Observer>>,
 }
 
 impl ServerMaker {
@@ -62,6 +64,10 @@ impl ServerMaker {
         };
         let server = Server::new(&identity(), self.limits.clone(), tools)
             .with_command_clients(self.command_clients.clone());
+        let server = match &self.observer {
+            Some(observer) => server.with_observer(Arc::clone(observer)),
+            None => server,
+        };
         Arc::new(if self.is_remote {
             server.for_remote_clients()
         } else {

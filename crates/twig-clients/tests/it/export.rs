@@ -82,6 +82,7 @@ impl Shelf {
                 package: None,
                 listing: twig_core::ListingRules::default(),
                 loaded_by: Vec::new(),
+                labelled: Vec::new(),
                 shell_lines: twig_core::model::ShellLines::default(),
                 workspace: None,
             })

@@ -284,6 +284,7 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
         package: None,
         listing: crate::model::ListingRules::default(),
         loaded_by: Vec::new(),
+        labelled: Vec::new(),
         shell_lines: crate::model::ShellLines::default(),
         workspace: None,
     }

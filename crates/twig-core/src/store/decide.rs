@@ -137,7 +137,7 @@ fn create(kind: ItemKind, draft: &ItemDraft, limits: &Limits) -> Result<Next, St
             (Some(uri), Some(Box::from(mime)))
         }
     };
-    check_labels(
+    check_fields(
         draft.description.as_deref(),
         uri.as_deref(),
         mime.as_deref(),
@@ -166,7 +166,7 @@ fn update(
         }));
     }
     let mut next = same(head, Operation::Update);
-    check_labels(
+    check_fields(
         patch.description.as_deref(),
         patch.uri.as_deref(),
         patch.mime.as_deref(),
@@ -241,7 +241,7 @@ const URI: usize = 2 * 1024;
 /// Bytes of a MIME type.
 const MIME: usize = 255;
 
-fn check_labels(
+fn check_fields(
     description: Option<&str>,
     uri: Option<&str>,
     mime: Option<&str>,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::label::LabelName;
 use super::name::{ItemKind, NameProblem, Noun, StoreName};
 use crate::problem::shorten;
 
@@ -114,6 +115,55 @@ pub enum StoreError {
         first: u64,
         /// The last one.
         last: u64,
+    },
+    /// A text that cannot be a label.
+    #[error(
+        "Label '{}' is not valid: it has to be 1 to 64 lower case letters, digits, - and _, with at least one letter",
+        shorten(.label, QUOTED)
+    )]
+    BadLabel {
+        /// The text.
+        label: Box<str>,
+    },
+    /// There is no such label.
+    #[error("{} '{name}' has no label '{label}'; {}", .kind.noun(), other_labels(.labels))]
+    NoLabel {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// The label that was asked for.
+        label: LabelName,
+        /// The labels that it has.
+        labels: Vec<LabelName>,
+    },
+    /// A label for a version that deleted the item.
+    #[error("Version {version} of {} '{name}' is its deletion: give a version that has content", .kind.as_str())]
+    LabelOfDeletion {
+        /// What.
+        kind: ItemKind,
+        /// Its name.
+        name: StoreName,
+        /// The version.
+        version: u64,
+    },
+    /// One label too many.
+    #[error("{place} has {limit} labels, which is the limit: remove one first")]
+    TooManyLabels {
+        /// What has them, at the start of a sentence.
+        place: Box<str>,
+        /// How many it may have.
+        limit: usize,
+    },
+    /// A label that the author may not move or remove.
+    #[error(
+        "Label '{label}' is protected in project '{project}': only an administrator moves or removes it"
+    )]
+    LabelProtected {
+        /// The label.
+        label: LabelName,
+        /// Where.
+        project: StoreName,
     },
     /// An update that changes nothing because nothing was given.
     #[error("Nothing to update: give {0}")]
@@ -290,6 +340,17 @@ fn busy_sentence(workspace: &StoreName, seconds: u64, is_write: bool) -> String 
         format!(
             "Workspace '{workspace}' cannot be read: another program has had it locked for {seconds} s; try again"
         )
+    }
+}
+
+/// The labels that there are.
+pub fn other_labels(labels: &[impl std::fmt::Display]) -> String {
+    match labels {
+        [] => "it has no labels".to_owned(),
+        labels => {
+            let labels: Vec<String> = labels.iter().map(ToString::to_string).collect();
+            format!("it has {}", labels.join(", "))
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-use super::name::ItemKind;
-use super::version::{Item, Project};
+use super::label::LabelledVersion;
+use super::name::{ItemKind, StoreName};
+use super::version::{Item, Project, Version};
 use crate::body::Stamp;
 use crate::document::{Document, DocumentSource};
 use crate::model::{
-    Content, Dialect, Library, LibraryAbout, LibraryKind, LibraryOrigin, MessageSource, Prompt,
-    Role,
+    Content, Dialect, LabelledPrompt, Library, LibraryAbout, LibraryKind, LibraryOrigin,
+    MessageSource, Prompt, Role,
 };
 use crate::name::{LibraryName, PromptName};
 use crate::stored_version::StoredVersion;
@@ -24,18 +25,28 @@ pub fn library(project: &Project, workspace: &str) -> Library {
     let mut hash = Sha256::new();
     let mut prompts = Vec::new();
     let mut documents = Vec::new();
+    let mut labelled = Vec::new();
     for item in &project.items {
-        for part in [
-            item.kind.as_str().as_bytes(),
-            item.name.as_str().as_bytes(),
-            &item.head.number.to_le_bytes(),
-            &item.head.content.digest,
-        ] {
+        let mut add = |part: &[u8]| {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
+        };
+        add(item.kind.as_str().as_bytes());
+        add(item.name.as_str().as_bytes());
+        add(&item.head.number.to_le_bytes());
+        add(&item.head.content.digest);
+        for LabelledVersion { label, version } in &item.labels {
+            add(label.as_str().as_bytes());
+            add(&version.number.to_le_bytes());
+            if item.kind == ItemKind::Prompt {
+                labelled.push(LabelledPrompt {
+                    label: label.as_str().into(),
+                    prompt: Arc::new(labelled_prompt(&item.name, label.as_str(), version)),
+                });
+            }
         }
         match item.kind {
-            ItemKind::Prompt => prompts.push(Arc::new(prompt(item))),
+            ItemKind::Prompt => prompts.push(Arc::new(prompt(&item.name, &item.head))),
             ItemKind::Resource => documents.push(document(item)),
         }
     }
@@ -67,6 +78,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         package: None,
         listing: crate::model::ListingRules::default(),
         loaded_by: Vec::new(),
+        labelled,
         shell_lines: crate::model::ShellLines::default(),
         workspace: None,
     }
@@ -81,23 +93,31 @@ pub fn offered_library(project: &Project, workspace: &str, separator: &str) -> L
         project: name.into(),
     };
     library.documents.clear();
-    for prompt in &mut library.prompts {
-        let full_name = format!("{name}{separator}{}", prompt.name);
+    let labelled = library.labelled.iter_mut().map(|it| &mut it.prompt);
+    for prompt in library.prompts.iter_mut().chain(labelled) {
+        let full_name = format!("{name}{separator}{}", prompt.full_name);
         Arc::make_mut(prompt).full_name = full_name.into();
     }
     library
 }
 
-fn prompt(item: &Item) -> Prompt {
+fn labelled_prompt(name: &StoreName, label: &str, version: &Version) -> Prompt {
     Prompt {
-        name: PromptName::of_store(item.name.as_str()),
-        full_name: item.name.as_str().into(),
+        full_name: format!("{name}@{label}").into(),
+        ..prompt(name, version)
+    }
+}
+
+fn prompt(name: &StoreName, version: &Version) -> Prompt {
+    Prompt {
+        name: PromptName::of_store(name.as_str()),
+        full_name: name.as_str().into(),
         title: None,
-        description: item.head.description.clone(),
+        description: version.description.clone(),
         arguments: Vec::new().into(),
         messages: vec![MessageSource {
             role: Role::User,
-            content: Content::Stored(stored(item)),
+            content: Content::Stored(stored(version)),
         }],
         dialect: Dialect::Verbatim,
         unavailable: None,
@@ -114,16 +134,16 @@ fn document(item: &Item) -> Document {
         description: head.description.clone(),
         mime: head.mime.as_deref().unwrap_or_default().to_owned().into(),
         is_text: head.content.is_text,
-        source: DocumentSource::Stored(stored(item)),
+        source: DocumentSource::Stored(stored(head)),
         size: head.content.size,
         modified: Some(head.at.0.div_euclid(1_000)),
-        version: Stamp::of_stored(&stored(item)).0,
+        version: Stamp::of_stored(&stored(head)).0,
     }
 }
 
-fn stored(item: &Item) -> StoredVersion {
+fn stored(version: &Version) -> StoredVersion {
     StoredVersion {
-        digest: item.head.content.digest,
-        number: item.head.number,
+        digest: version.content.digest,
+        number: version.number,
     }
 }

@@ -21,7 +21,7 @@ pub enum MergeStep {
         /// Its content.
         content: bool,
         /// Its description, URI or type.
-        labels: bool,
+        fields: bool,
     },
     /// Only the project changed it, or deleted it.
     Keep,
@@ -86,14 +86,14 @@ pub fn merge(entry: &ExportedItem, now: &Digest, versions: &[Version]) -> MergeS
         };
     }
     let content = content_changed(entry, now, head, &bases);
-    let labels = labels_changed(entry, head, &bases);
-    match (content, labels) {
+    let fields = fields_changed(entry, head, &bases);
+    match (content, fields) {
         (ChangedBy::Unclear(why), _) | (_, ChangedBy::Unclear(why)) => MergeStep::Conflict(why),
         (ChangedBy::Nobody, ChangedBy::Nobody) => MergeStep::Same,
-        (content, labels) if content == ChangedBy::Folder || labels == ChangedBy::Folder => {
+        (content, fields) if content == ChangedBy::Folder || fields == ChangedBy::Folder => {
             MergeStep::Update {
                 content: content == ChangedBy::Folder,
-                labels: labels == ChangedBy::Folder,
+                fields: fields == ChangedBy::Folder,
             }
         }
         _ => MergeStep::Keep,
@@ -101,12 +101,12 @@ pub fn merge(entry: &ExportedItem, now: &Digest, versions: &[Version]) -> MergeS
 }
 
 /// The change that gives a project these parts of a folder's item.
-pub fn folder_patch(entry: &ExportedItem, content: Option<Vec<u8>>, labels: bool) -> Patch {
+pub fn folder_patch(entry: &ExportedItem, content: Option<Vec<u8>>, fields: bool) -> Patch {
     let mut patch = Patch {
         content: content.map(super::GivenContent::Bytes),
         ..Patch::default()
     };
-    if labels {
+    if fields {
         patch.description = Some(entry.description.clone().unwrap_or_default());
         if entry.kind == ItemKind::Resource {
             patch.uri.clone_from(&entry.uri);
@@ -140,26 +140,26 @@ fn content_changed(
     }
 }
 
-/// Several versions may have the content that was exported, with different labels.
-fn labels_changed(entry: &ExportedItem, head: &Version, bases: &[&Version]) -> ChangedBy {
-    let own = labels_of_entry(entry);
-    let current = labels_of_version(head);
+/// Several versions may have the content that was exported, with different fields.
+fn fields_changed(entry: &ExportedItem, head: &Version, bases: &[&Version]) -> ChangedBy {
+    let own = fields_of_entry(entry);
+    let current = fields_of_version(head);
     if own == current {
         ChangedBy::Nobody
     } else if bases.is_empty() {
         ChangedBy::Unclear(MergeConflict::UnknownBase)
-    } else if bases.iter().any(|base| labels_of_version(base) == own) {
+    } else if bases.iter().any(|base| fields_of_version(base) == own) {
         ChangedBy::Project
-    } else if bases.iter().all(|base| labels_of_version(base) == current) {
+    } else if bases.iter().all(|base| fields_of_version(base) == current) {
         ChangedBy::Folder
     } else {
         ChangedBy::Unclear(MergeConflict::BothChanged)
     }
 }
 
-type Labels<'v> = (&'v str, Option<&'v str>, Option<&'v str>);
+type Fields<'v> = (&'v str, Option<&'v str>, Option<&'v str>);
 
-fn labels_of_entry(entry: &ExportedItem) -> Labels<'_> {
+fn fields_of_entry(entry: &ExportedItem) -> Fields<'_> {
     let mime = match entry.kind {
         ItemKind::Prompt => None,
         ItemKind::Resource => Some(mime_or_plain(entry.mime.as_deref())),
@@ -168,7 +168,7 @@ fn labels_of_entry(entry: &ExportedItem) -> Labels<'_> {
     (description, entry.uri.as_deref(), mime)
 }
 
-fn labels_of_version(version: &Version) -> Labels<'_> {
+fn fields_of_version(version: &Version) -> Fields<'_> {
     let description = version.description.as_deref().unwrap_or_default();
     (description, version.uri.as_deref(), version.mime.as_deref())
 }
@@ -207,17 +207,20 @@ mod tests {
             mime: None,
             file: RelativePath::parse("prompts/a.md").unwrap(),
             sha256: base.map(|base| [base; 32]),
+            version: 0,
+            labels: std::collections::BTreeMap::new(),
+            versions: Vec::new(),
         };
         merge(&entry, &[now; 32], versions)
     }
 
     const CONTENT: MergeStep = MergeStep::Update {
         content: true,
-        labels: false,
+        fields: false,
     };
     const LABELS: MergeStep = MergeStep::Update {
         content: false,
-        labels: true,
+        fields: true,
     };
 
     #[test]
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_merged_beside_the_content() {
+    fn fields_are_merged_beside_the_content() {
         let one = [version(1, 1, "old")];
         assert_eq!(step(Some(1), 1, "new", &one), LABELS);
         // The project changed only the description since the export.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::label::{LabelledVersion, VersionChoice};
 use super::name::{ItemKind, StoreName};
 use crate::document::rfc3339;
 
@@ -88,6 +89,8 @@ pub struct Item {
     pub name: StoreName,
     /// Its last version.
     pub head: Version,
+    /// Its versions that have a label, sorted by label.
+    pub labels: Vec<LabelledVersion>,
 }
 
 /// What a write did.
@@ -140,11 +143,11 @@ pub struct Version {
 }
 
 impl Version {
-    /// The bytes that it takes besides its content: its labels, and the rows of a store.
+    /// The bytes that it takes besides its content: its other fields, and the rows of a store.
     pub fn cost(&self) -> u64 {
-        let labels = [&self.description, &self.uri, &self.mime];
-        let labels = labels.into_iter().flatten().map(|label| label.len() as u64);
-        VERSION_BYTES + labels.sum::<u64>()
+        let fields = [&self.description, &self.uri, &self.mime];
+        let fields = fields.into_iter().flatten().map(|field| field.len() as u64);
+        VERSION_BYTES + fields.sum::<u64>()
     }
 }
 
@@ -161,6 +164,8 @@ pub struct VersionQuery {
     pub before: Option<u64>,
     /// How many at most.
     pub most: usize,
+    /// Just this one, which has to exist.
+    pub only: Option<VersionChoice>,
 }
 
 /// Identifies the content of a version.

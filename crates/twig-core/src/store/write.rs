@@ -2,6 +2,7 @@
 
 use super::author::Author;
 use super::given::GivenContent;
+use super::label::LabelName;
 use super::name::{ItemKind, StoreName};
 use super::version::{Operation, Timestamp};
 
@@ -12,6 +13,8 @@ pub enum Write {
     CreateProject {
         /// Its name.
         name: StoreName,
+        /// The author of the write.
+        author: Author,
     },
     /// A new name for a project.
     RenameProject {
@@ -19,11 +22,15 @@ pub enum Write {
         name: StoreName,
         /// The new one.
         to: StoreName,
+        /// The author of the write.
+        author: Author,
     },
     /// Deletes a project and everything in it, including versions.
     DeleteProject {
         /// Its name.
         name: StoreName,
+        /// The author of the write.
+        author: Author,
     },
     /// A new version of a prompt or a resource.
     Item(Box<ItemWrite>),
@@ -39,6 +46,22 @@ pub enum Write {
         to: StoreName,
         /// The version that the writer has read; the write is refused if there is a newer one.
         expected: Option<u64>,
+        /// The author of the write.
+        author: Author,
+    },
+    /// A label of a prompt or a resource.
+    Label(Box<LabelWrite>),
+    /// Protects a label of a project, or no longer: only an administrator moves or removes a
+    /// protected one.
+    Protect {
+        /// Where.
+        project: StoreName,
+        /// The label.
+        label: LabelName,
+        /// True to protect it.
+        is_protected: bool,
+        /// The author of the write.
+        author: Author,
     },
 }
 
@@ -48,10 +71,33 @@ impl Write {
         match self {
             Self::DeleteProject { .. } => true,
             Self::Item(write) => matches!(write.change, Change::Delete),
-            Self::CreateProject { .. } | Self::RenameProject { .. } | Self::RenameItem { .. } => {
-                false
-            }
+            Self::CreateProject { .. }
+            | Self::RenameProject { .. }
+            | Self::RenameItem { .. }
+            | Self::Label(_)
+            | Self::Protect { .. } => false,
         }
+    }
+
+    /// The author of the write, whatever it writes.
+    pub fn author_mut(&mut self) -> &mut Author {
+        match self {
+            Self::CreateProject { author, .. }
+            | Self::RenameProject { author, .. }
+            | Self::DeleteProject { author, .. }
+            | Self::RenameItem { author, .. }
+            | Self::Protect { author, .. } => author,
+            Self::Item(write) => &mut write.author,
+            Self::Label(write) => &mut write.author,
+        }
+    }
+
+    /// The same write, made by a person whom the server knows.
+    #[must_use]
+    pub fn with_person(mut self, person: &str) -> Self {
+        let author = self.author_mut();
+        *author = author.clone().with_person(person);
+        self
     }
 }
 
@@ -85,6 +131,37 @@ impl ItemWrite {
             GivenContent::Bytes(bytes) => bytes.len(),
         })
     }
+}
+
+/// A label that is set, moved or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelWrite {
+    /// Where.
+    pub project: StoreName,
+    /// Of what.
+    pub kind: ItemKind,
+    /// Its name.
+    pub name: StoreName,
+    /// The label.
+    pub label: LabelName,
+    /// What becomes of it.
+    pub change: LabelChange,
+    /// True if the author may move and remove protected labels.
+    pub is_admin: bool,
+    /// The author of the write.
+    pub author: Author,
+}
+
+/// What becomes of a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelChange {
+    /// It names a version, and no longer the one that it named before.
+    Set {
+        /// Which one; `None` is the last.
+        version: Option<u64>,
+    },
+    /// It names nothing any more.
+    Remove,
 }
 
 /// A change of a prompt or resource.
@@ -132,11 +209,11 @@ pub struct Patch {
 /// A write that is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The number of the last version; 0 for a project.
+    /// The number of the last version, or of the one that a label names or named; 0 for a project.
     pub version: u64,
-    /// How the last version was made; `None` for a project.
+    /// How the last version was made; `None` for a project and for a label.
     pub operation: Option<Operation>,
-    /// True if there is a new version: none is made if nothing would differ.
+    /// True if anything was written: nothing is if nothing would differ.
     pub is_new: bool,
     /// When the last version was made.
     pub at: Timestamp,

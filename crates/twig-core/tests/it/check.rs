@@ -336,6 +336,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         package: None,
         listing: twig_core::ListingRules::default(),
         loaded_by: Vec::new(),
+        labelled: Vec::new(),
         shell_lines: twig_core::model::ShellLines::default(),
         workspace: None,
     };

@@ -30,6 +30,7 @@ fn item(kind: ItemKind, text: &str, mime: Option<&str>) -> Item {
             at: Timestamp(0),
             author: "test".into(),
         },
+        labels: Vec::new(),
     }
 }
 
@@ -162,7 +163,7 @@ fn what_cannot_be_is_refused_with_its_reason() {
         told(""),
         told("[]"),
         told(r#"{"name":"p"}"#),
-        told(r#"{"format":2,"anything":"else"}"#),
+        told(r#"{"format":3,"anything":"else"}"#),
         told(r#"{"format":1,"name":"../p","prompts":[],"resources":[]}"#),
         with(r#"{"name":"a","fil":"x"}"#, ""),
         with(&prompt("a/b", "prompts/a"), ""),
@@ -185,9 +186,9 @@ fn what_cannot_be_is_refused_with_its_reason() {
     is not a project's: EOF while parsing a value at line 1 column 0
     is not a project's: invalid length 0, expected an object with `format` at line 1 column 2
     is not a project's: missing field `format` at line 1 column 12
-    has format 2; this version of Twig reads format 1
+    has format 3; this version of Twig reads formats 1 and 2
     has a name that cannot be: Project name '../p' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
-    is not a project's: unknown field `fil`, expected one of `name`, `description`, `file`, `sha256` at line 1 column 51
+    is not a project's: unknown field `fil`, expected one of `name`, `description`, `file`, `sha256`, `version`, `labels`, `versions` at line 1 column 51
     has a name that cannot be: Prompt name 'a/b' contains invalid characters. Allowed: a-z, A-Z, 0-9, -, _, .
     has a path that does not point to a file inside the folder: `../a`
     has a path that does not point to a file inside the folder: `/etc/passwd`

@@ -1,11 +1,11 @@
 //! `read_resource`: a resource by its URI, for clients that have tools only.
 
-use twig_core::store::{ItemKind, StoreName, VersionQuery};
+use twig_core::store::{ItemKind, LabelName, StoreName, VersionChoice, VersionQuery};
 use twig_core::{BodyError, DocumentRef, suggest};
 
 use super::content_part::ContentPart;
 use super::given::ToolArguments;
-use super::versions::{one_version, read_version};
+use super::versions::{first, read_version};
 use super::{ToolAnswer, reply};
 use crate::call::{Call, CallOutcome};
 use crate::error::Refusal;
@@ -22,8 +22,16 @@ pub(super) fn call(
     let uri = given.text("uri");
     let found = resources::find(call, uri).map_err(|refusal| not_found(uri, &refusal))?;
     let cursor = given.maybe_text("cursor");
-    if let Some(number) = given.number("version") {
-        return version(call, found, number, cursor);
+    let choice = match (given.number("version"), given.maybe_text("label")) {
+        (Some(number), _) => Some(VersionChoice::Number(number)),
+        (None, Some(label)) => {
+            let label = LabelName::parse(label).map_err(|error| error.to_string())?;
+            Some(VersionChoice::Label(label))
+        }
+        (None, None) => None,
+    };
+    if let Some(choice) = choice {
+        return version(call, found, choice, cursor);
     }
     let world = call.world;
     let cache = world.templates.documents();
@@ -63,7 +71,7 @@ pub(super) fn call(
 fn version(
     call: &Call<'_>,
     found: DocumentRef<'_>,
-    number: u64,
+    choice: VersionChoice,
     cursor: Option<&str>,
 ) -> ToolAnswer {
     let project = call.server.tools.project.clone();
@@ -71,7 +79,7 @@ fn version(
     let name = StoreName::parse(ItemKind::Resource.noun(), &found.document.name);
     let (Some(project), Ok(name)) = (project, name) else {
         return Err(format!(
-            "Resource '{}' is of a library, which keeps no versions: leave out `version`",
+            "Resource '{}' is of a library, which keeps no versions: leave out `version` and `label`",
             found.document.uri
         ));
     };
@@ -79,13 +87,14 @@ fn version(
         project,
         kind: ItemKind::Resource,
         name,
-        before: Some(number.saturating_add(1)),
+        before: None,
         most: 1,
+        only: Some(choice),
     };
     Ok(read_version(
         query,
         cursor,
-        move |query, found| one_version(query, number, found),
+        first,
         |query, version, contents, content| {
             content.text("uri", version.uri.as_deref().unwrap_or_default());
             content.text("name", query.name.as_str());

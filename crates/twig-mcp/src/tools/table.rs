@@ -197,6 +197,10 @@ pub(super) const TOOLS: &[Tool] = &[
             version(
                 "An earlier version of a resource of the project (optional, defaults to the last)",
             ),
+            optional(
+                "label",
+                "The version of a resource of the project that has this label (optional)",
+            ),
             CURSOR,
         ],
         is_strict: true,
@@ -208,7 +212,7 @@ pub(super) const TOOLS: &[Tool] = &[
     Tool {
         name: "get_prompt",
         title: "Get a prompt as it is stored",
-        description: "Get the text of a prompt of the selected project exactly as it is stored, with its version, for example before update_prompt. A long one comes in parts: call again with nextCursor as cursor and join the parts.",
+        description: "Get the text of a prompt of the selected project exactly as it is stored, with its version, for example before update_prompt. `name@label` is the version that has a label. A long one comes in parts: call again with nextCursor as cursor and join the parts.",
         parameters: &[
             needed("name", "Prompt name"),
             version("An earlier version (optional, defaults to the last)"),
@@ -227,7 +231,7 @@ pub(super) const TOOLS: &[Tool] = &[
         parameters: &[needed("name", "Prompt or resource name"), KIND, CURSOR],
         is_strict: true,
         output: Some(
-            r#"{"type":"object","properties":{"project":{"type":"string"},"kind":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"versions":{"type":"array","items":{"type":"object","properties":{"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"description":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"}},"required":["version","operation","time","author","size"]}},"nextCursor":{"type":"string"}},"required":["project","kind","name","versions"]}"#,
+            r#"{"type":"object","properties":{"project":{"type":"string"},"kind":{"type":"string","enum":["prompt","resource"]},"name":{"type":"string"},"versions":{"type":"array","items":{"type":"object","properties":{"version":{"type":"integer"},"operation":{"type":"string","enum":["create","update","delete","restore"]},"from":{"type":"integer"},"time":{"type":"string"},"author":{"type":"string"},"description":{"type":"string"},"uri":{"type":"string"},"mimeType":{"type":"string"},"size":{"type":"integer"},"labels":{"type":"array","items":{"type":"string"}}},"required":["version","operation","time","author","size"]}},"nextCursor":{"type":"string"}},"required":["project","kind","name","versions"]}"#,
         ),
         does: Does::History,
     },
@@ -244,6 +248,22 @@ pub(super) const TOOLS: &[Tool] = &[
         is_strict: true,
         output: Some(WRITTEN_PROMPT),
         does: Does::Restore,
+    },
+    Tool {
+        name: "label",
+        title: "Label a version of a prompt or resource",
+        description: "Give a version of a prompt or resource in the selected project a label such as staging, or move the label to it. Clients then get that version as name@label. An administrator may have protected some labels, which stay where they are.",
+        parameters: &[
+            needed("name", "Prompt or resource name"),
+            needed("label", "Lower case letters, digits, - and _ (up to 64)"),
+            KIND,
+            version("The version to label (optional, defaults to the last)"),
+        ],
+        is_strict: true,
+        output: Some(
+            r#"{"type":"object","properties":{"project":{"type":"string"},"name":{"type":"string"},"label":{"type":"string"},"version":{"type":"integer"},"changed":{"type":"boolean"}},"required":["project","name","label","version","changed"]}"#,
+        ),
+        does: Does::Label,
     },
 ];
 

@@ -38,6 +38,7 @@ pub(super) enum Does {
     GetPrompt,
     History,
     Restore,
+    Label,
 }
 
 /// What a tool does to a prompt or resource of the project.
@@ -72,7 +73,7 @@ pub(super) enum Takes {
 impl Tool {
     /// True if it changes anything.
     pub(super) fn writes(&self) -> bool {
-        self.verb().is_some()
+        self.verb().is_some() || self.does == Does::Label
     }
 
     /// True if there has to be a project that it reads or changes.
@@ -144,8 +145,9 @@ impl Tool {
         }
         item.object("annotations", |annotations| {
             let verb = self.verb();
-            annotations.flag("readOnlyHint", verb.is_none());
-            let destroys = matches!(verb, Some(Verb::Update | Verb::Delete | Verb::Restore));
+            annotations.flag("readOnlyHint", !self.writes());
+            let destroys = matches!(verb, Some(Verb::Update | Verb::Delete | Verb::Restore))
+                || self.does == Does::Label;
             annotations.flag("destructiveHint", destroys);
             annotations.flag("idempotentHint", verb != Some(Verb::Create));
             annotations.flag("openWorldHint", false);

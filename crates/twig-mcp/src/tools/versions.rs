@@ -1,7 +1,9 @@
 //! `get_prompt` and `history`: what the project keeps of a prompt or resource.
 
 use twig_core::Contents;
-use twig_core::store::{ItemKind, Operation, StoreError, StoreName, Version, VersionQuery};
+use twig_core::store::{
+    ItemKind, Operation, StoreName, Version, VersionChoice, VersionQuery, split_label,
+};
 
 use super::content_part::ContentPart;
 use super::given::ToolArguments;
@@ -15,18 +17,16 @@ const PAGE: usize = 50;
 
 /// The text of a prompt of the project as it was written, with its version.
 pub(super) fn get_prompt(call: &Call<'_>, given: &ToolArguments<'_>) -> ToolAnswer {
-    let number = given.number("version");
-    let query = VersionQuery {
-        before: number.map(|number| number.saturating_add(1)),
-        most: 1,
-        ..query(call, ItemKind::Prompt, given)?
-    };
+    let mut query = query(call, ItemKind::Prompt, given)?;
+    if let Some(number) = given.number("version") {
+        query.only = Some(VersionChoice::Number(number));
+    }
     let cursor = given.maybe_text("cursor");
     Ok(read_version(
         query,
         cursor,
-        move |query, found| match number {
-            Some(number) => one_version(query, number, found),
+        |query, found| match query.only {
+            Some(_) => first(query, found),
             None => last_version(query, found),
         },
         |query, version, _, content| {
@@ -51,6 +51,7 @@ pub(super) fn read_version(
     let request = VersionsRequest {
         query: query.clone(),
         wants_content: true,
+        wants_labels: false,
     };
     let cursor = cursor.map(str::to_owned);
     let job = PendingJob::versions(request, move |outcome, result| {
@@ -91,9 +92,10 @@ pub(super) fn history(call: &Call<'_>, given: &ToolArguments<'_>) -> ToolAnswer 
     let request = VersionsRequest {
         query: query.clone(),
         wants_content: false,
+        wants_labels: true,
     };
     let job = PendingJob::versions(request, move |outcome, result| match outcome {
-        Ok(found) => reply::structured(|content| list(&query, &found.versions, content), result),
+        Ok(found) => reply::structured(|content| list(&query, &found, content), result),
         Err(error) => reply::failed(&sentence(&error), result),
     });
     Ok(CallOutcome::Job(Box::new(job)))
@@ -105,17 +107,27 @@ fn query(
     given: &ToolArguments<'_>,
 ) -> Result<VersionQuery, String> {
     let project = call.server.tools.project.clone();
-    let name = StoreName::parse(kind.noun(), given.text("name"));
+    // No name has an `@`, so what follows it is a label or a number.
+    let (name, choice) = match split_label(given.text("name")) {
+        Some((name, choice)) => (name, Some(VersionChoice::parse(choice))),
+        None => (given.text("name"), None),
+    };
+    let name = StoreName::parse(kind.noun(), name);
+    let only = choice.transpose().map_err(|error| error.to_string())?;
     Ok(VersionQuery {
         project: project.ok_or("No project is selected")?,
         kind,
         name: name.map_err(|error| error.to_string())?,
         before: None,
         most: 1,
+        only,
     })
 }
 
-fn list(query: &VersionQuery, versions: &[Version], content: &mut Object<'_>) {
+fn list(query: &VersionQuery, found: &FoundVersions, content: &mut Object<'_>) {
+    let FoundVersions {
+        versions, labels, ..
+    } = found;
     let (page, more) = versions.split_at(versions.len().min(PAGE));
     content.text("project", query.project.as_str());
     content.text("kind", query.kind.as_str());
@@ -127,6 +139,13 @@ fn list(query: &VersionQuery, versions: &[Version], content: &mut Object<'_>) {
             item.maybe("uri", version.uri.as_deref());
             item.maybe("mimeType", version.mime.as_deref());
             item.number("size", version.content.size);
+            let labels = labels
+                .iter()
+                .filter(|(_, number)| *number == version.number);
+            let labels: Vec<&str> = labels.map(|(label, _)| label.as_str()).collect();
+            if !labels.is_empty() {
+                item.texts("labels", labels);
+            }
         });
     });
     if let (Some(last), false) = (page.last(), more.is_empty()) {
@@ -157,29 +176,14 @@ fn last_version(query: &VersionQuery, found: FoundVersions) -> Result<(Version, 
     Ok((version, contents))
 }
 
-/// The version with that number.
-pub(super) fn one_version(
+/// The version that was found.
+pub(super) fn first(
     query: &VersionQuery,
-    number: u64,
     found: FoundVersions,
 ) -> Result<(Version, Contents), String> {
-    let (version, contents) = first(query, found)?;
-    if version.number == number {
-        return Ok((version, contents));
-    }
-    // The query found the newest version up to that number, which is the last one of all.
-    let error = StoreError::NoVersion {
-        kind: query.kind,
-        name: query.name.clone(),
-        version: number,
-        first: 1,
-        last: version.number,
-    };
-    Err(error.to_string())
-}
-
-fn first(query: &VersionQuery, found: FoundVersions) -> Result<(Version, Contents), String> {
-    let FoundVersions { versions, content } = found;
+    let FoundVersions {
+        versions, content, ..
+    } = found;
     let (Some(version), Some(content)) = (versions.into_iter().next(), content) else {
         let (noun, name) = (query.kind.noun(), &query.name);
         return Err(format!(

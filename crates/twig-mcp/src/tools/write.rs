@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use twig_core::store::{
     Author, Change, GivenContent as Content, ItemDraft, ItemKind, ItemWrite, Operation, Patch,
-    StoreError, StoreName, Written, mime_or_plain,
+    StoreError, StoreName, Write, Written, mime_or_plain,
 };
 
 use super::given::ToolArguments;
@@ -86,12 +86,13 @@ pub(super) fn call(
         name,
         resource,
     };
+    let write = Write::Item(Box::new(write));
     let job = PendingJob::write(write, move |outcome, result| call.finish(outcome, result));
     Ok(CallOutcome::Job(Box::new(job)))
 }
 
 /// The author of the write.
-fn author(call: &Call<'_>) -> Author {
+pub(super) fn author(call: &Call<'_>) -> Author {
     let said = client::name(call.meta.client_info());
     let said = said.or_else(|| call.initialized.name.clone());
     Author::Client(said.unwrap_or_else(|| client::UNKNOWN.into()))

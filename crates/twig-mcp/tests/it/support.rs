@@ -236,6 +236,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         package: None,
         listing: twig_core::ListingRules::default(),
         loaded_by: Vec::new(),
+        labelled: Vec::new(),
         shell_lines: twig_core::model::ShellLines::default(),
         workspace: None,
     }

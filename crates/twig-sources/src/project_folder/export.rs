@@ -6,7 +6,8 @@ use std::path::Path;
 
 use cap_std::fs::{Dir, DirEntry};
 use twig_core::BodyError;
-use twig_core::store::{Digest, ExportedItem, ExportedProject, FolderError, Project, Store};
+use twig_core::RelativePath;
+use twig_core::store::{Digest, ExportedProject, FolderError, Project, Store};
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
 use crate::locked_file::{LockError, LockedFolder};
@@ -66,12 +67,13 @@ pub fn export_project(
         // First: if this is interrupted, the folder is an export, and the next run fills it.
         write(dir, MANIFEST, json.as_bytes())?;
     }
-    let before = before.map_or_else(Vec::new, |before| before.entries);
+    let before = before.as_ref().map(|before| before.files().collect());
+    let before: Vec<ExportedFileEntry<'_>> = before.unwrap_or_default();
     let is_spare = |digest: &Digest| store.content(digest).is_ok();
     let stale = look(&root, &next, &before, force, is_spare)?;
-    for entry in &stale {
-        let digest = entry.sha256.unwrap_or_default();
-        write(dir, entry.file.as_str(), &store.content(&digest)?)?;
+    for (file, digest) in &stale {
+        let digest = digest.unwrap_or_default();
+        write(dir, file.as_str(), &store.content(&digest)?)?;
     }
     if !dir.exists(ATTRIBUTES) {
         write(dir, ATTRIBUTES, b"* -text\n")?;
@@ -117,25 +119,28 @@ fn earlier(root: &Root, path: &Path) -> Result<Option<ExportedProject>, ProjectF
     }
 }
 
-/// The entries whose files must be written. A file that `is_spare` is not lost: an interrupted
+/// A file of an export, and its digest then.
+type ExportedFileEntry<'f> = (&'f RelativePath, Option<Digest>);
+
+/// The files that must be written. A file that `is_spare` is not lost: an interrupted
 /// export wrote it, and the store still has its content.
 fn look<'f>(
     root: &Root,
     next: &'f ExportedProject,
-    before: &[ExportedItem],
+    before: &[ExportedFileEntry<'_>],
     force: bool,
     is_spare: impl Fn(&Digest) -> bool,
-) -> Result<Vec<&'f ExportedItem>, ProjectFolderError> {
+) -> Result<Vec<ExportedFileEntry<'f>>, ProjectFolderError> {
     let known: BTreeMap<&str, Option<Digest>> = before
         .iter()
-        .map(|entry| (entry.file.as_str(), entry.sha256))
+        .map(|(file, digest)| (file.as_str(), *digest))
         .collect();
     let mut stale = Vec::new();
     let mut edited = Vec::new();
-    for entry in &next.entries {
-        let path = entry.file.as_str();
+    for (file, digest) in next.files() {
+        let path = file.as_str();
         let now = digest_of(root, path);
-        if matches!(now, Ok(now) if Some(now) == entry.sha256) {
+        if matches!(now, Ok(now) if Some(now) == digest) {
             continue;
         }
         let is_ours = match now {
@@ -146,7 +151,7 @@ fn look<'f>(
         if !is_ours {
             edited.push(path.to_owned());
         }
-        stale.push(entry);
+        stale.push((file, digest));
     }
     if edited.is_empty() || force {
         Ok(stale)
@@ -156,26 +161,30 @@ fn look<'f>(
 }
 
 /// Removes the files of the earlier export that this one no longer has.
-fn remove(root: &Root, next: &ExportedProject, before: &[ExportedItem], exported: &mut Exported) {
+fn remove(
+    root: &Root,
+    next: &ExportedProject,
+    before: &[ExportedFileEntry<'_>],
+    exported: &mut Exported,
+) {
     let dir = root.dir();
-    let key = |entry: &ExportedItem| entry.file.as_str().to_lowercase();
+    let key = |file: &RelativePath| file.as_str().to_lowercase();
     let wanted: BTreeMap<String, &str> = next
-        .entries
-        .iter()
-        .map(|entry| (key(entry), entry.file.as_str()))
+        .files()
+        .map(|(file, _)| (key(file), file.as_str()))
         .collect();
-    for entry in before {
-        let path = entry.file.as_str();
+    for (file, digest) in before {
+        let path = file.as_str();
         // On a file system that ignores case, two names may be one file.
         let is_wanted = |twin: &&str| {
             let are_two = path != *twin && is_listed(root, path) && is_listed(root, twin);
             !are_two
         };
-        if wanted.get(&key(entry)).is_some_and(is_wanted) {
+        if wanted.get(&key(file)).is_some_and(is_wanted) {
             continue;
         }
         match digest_of(root, path) {
-            Ok(now) if Some(now) == entry.sha256 && dir.remove_file(path).is_ok() => {
+            Ok(now) if Some(now) == *digest && dir.remove_file(path).is_ok() => {
                 exported.removed.push(path.to_owned());
             }
             Err(BodyError::NotFound) => {}

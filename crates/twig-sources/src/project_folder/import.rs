@@ -7,8 +7,8 @@ use std::sync::mpsc;
 use sha2::{Digest as _, Sha256};
 use twig_core::Limits;
 use twig_core::store::{
-    Author, Change, Digest, ExportedItem, ExportedProject, ItemKind, ItemWrite, Noun, Store,
-    StoreError, StoreName, Write, Written, decide,
+    Author, Change, Digest, ExportedItem, ExportedProject, ItemKind, ItemWrite, LabelChange,
+    LabelWrite, Noun, Patch, Store, StoreError, StoreName, Write, Written, decide,
 };
 
 use super::{MANIFEST, ProjectFolderError, read_manifest};
@@ -81,20 +81,30 @@ pub fn import_project(
     }
     let unfinished = format!("importing-{}", new_id().simple());
     let unfinished = StoreName::parse(Noun::Project, &unfinished)?;
+    let author = author.clone();
     let created = Write::CreateProject {
         name: unfinished.clone(),
+        author: author.clone(),
     };
     wait(&start(store, created))?;
-    let filled = fill(store, &checked, &unfinished, author).and_then(|()| {
+    let filled = fill(store, &checked, &unfinished, &author).and_then(|()| {
+        for entry in &checked.folder.entries {
+            set_labels(store, &checked, entry, &unfinished, &author, true)?;
+        }
         let renamed = Write::RenameProject {
             name: unfinished.clone(),
             to: name.clone(),
+            author: author.clone(),
         };
         Ok(wait(&start(store, renamed))?)
     });
     if let Err(error) = filled {
         // Report the first error.
-        let _ = wait(&start(store, Write::DeleteProject { name: unfinished }));
+        let delete = Write::DeleteProject {
+            name: unfinished,
+            author,
+        };
+        let _ = wait(&start(store, delete));
         return Err(error);
     }
     let entries = &checked.folder.entries;
@@ -127,18 +137,20 @@ fn check(
     }
     let mut edited = Vec::new();
     for entry in &folder.entries {
-        let bytes = read(root, entry, limits)?;
-        let digest: Digest = Sha256::digest(&bytes).into();
-        if entry.sha256.is_some_and(|known| known != digest) {
-            edited.push(entry.file.to_string());
+        for entry in in_order(entry) {
+            let bytes = read(root, &entry, limits)?;
+            let digest: Digest = Sha256::digest(&bytes).into();
+            if entry.sha256.is_some_and(|known| known != digest) {
+                edited.push(entry.file.to_string());
+            }
+            decide(
+                &creation(&entry, bytes, name, &Author::Person),
+                None,
+                None,
+                limits,
+            )
+            .map_err(|error| of_item(&entry, error))?;
         }
-        decide(
-            &creation(entry, bytes, name, &Author::Person),
-            None,
-            None,
-            limits,
-        )
-        .map_err(|error| of_item(entry, error))?;
     }
     Ok(edited)
 }
@@ -150,21 +162,89 @@ fn fill(
     author: &Author,
 ) -> Result<(), ProjectFolderError> {
     let entries = checked.folder.entries.iter();
+    let versions = entries.flat_map(|entry| {
+        let first = [true].into_iter().chain(std::iter::repeat(false));
+        in_order(entry).into_iter().zip(first)
+    });
     carry_out(
         store,
-        entries.map(|entry| {
-            let bytes = read(&checked.root, entry, checked.limits)?;
-            Ok((entry, creation(entry, bytes, project, author)))
+        versions.map(|(entry, is_first)| {
+            let bytes = read(&checked.root, &entry, checked.limits)?;
+            let mut write = creation(&entry, bytes, project, author);
+            if let (false, Change::Create(draft)) = (is_first, &write.change) {
+                write.change = Change::Update(Patch {
+                    content: Some(draft.content.clone()),
+                    description: Some(draft.description.clone().unwrap_or_default()),
+                    uri: draft.uri.clone(),
+                    mime: draft.mime.clone(),
+                });
+            }
+            Ok((entry, write))
         }),
     )
 }
 
-/// Carries out writes of a folder's items, several at once; ends with the first error.
-pub(super) fn carry_out<'e>(
+/// The versions of an item in a folder, oldest first: those that have a label, then its last one.
+fn in_order(entry: &ExportedItem) -> Vec<ExportedItem> {
+    let versions = entry.versions.iter().map(|version| entry.at(version));
+    versions.chain([entry.clone()]).collect()
+}
+
+/// Gives the versions of an item the labels that they have in a folder. Labels that the project
+/// moved stay, unless `moves` is set; so do those of versions that it does not have. Returns how
+/// many were set.
+pub(super) fn set_labels(
     store: &dyn Store,
-    writes: impl Iterator<Item = Result<(&'e ExportedItem, ItemWrite), ProjectFolderError>>,
+    checked: &CheckedFolder<'_>,
+    entry: &ExportedItem,
+    project: &StoreName,
+    author: &Author,
+    moves: bool,
+) -> Result<usize, ProjectFolderError> {
+    if entry.labels.is_empty() {
+        return Ok(0);
+    }
+    let versions = store.history(project, entry.kind, &entry.name)?;
+    let known = store.labels(project, entry.kind, &entry.name)?;
+    let mut count = 0;
+    for (label, number) in &entry.labels {
+        let labelled = match entry.versions.iter().find(|it| it.number == *number) {
+            Some(version) => entry.at(version),
+            None => entry.clone(),
+        };
+        let bytes = read(&checked.root, &labelled, checked.limits)?;
+        let content: Digest = Sha256::digest(&bytes).into();
+        let Some(version) = labelled.find_in(&content, &versions) else {
+            continue;
+        };
+        let current = known.iter().find(|(known, _)| known == label);
+        if current.is_some_and(|(_, current)| !moves || *current == version.number) {
+            continue;
+        }
+        let write = LabelWrite {
+            project: project.clone(),
+            kind: entry.kind,
+            name: entry.name.clone(),
+            label: label.clone(),
+            change: LabelChange::Set {
+                version: Some(version.number),
+            },
+            is_admin: true,
+            author: author.clone(),
+        };
+        wait(&start(store, Write::Label(Box::new(write))))
+            .map_err(|error| of_item(entry, error))?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Carries out writes of a folder's items, several at once; ends with the first error.
+pub(super) fn carry_out(
+    store: &dyn Store,
+    writes: impl Iterator<Item = Result<(ExportedItem, ItemWrite), ProjectFolderError>>,
 ) -> Result<(), ProjectFolderError> {
-    let mut under_way: VecDeque<(&ExportedItem, usize, ImportedWrite)> =
+    let mut under_way: VecDeque<(ExportedItem, usize, ImportedWrite)> =
         VecDeque::with_capacity(UNDER_WAY);
     let mut total = 0;
     for write in writes {
@@ -173,7 +253,7 @@ pub(super) fn carry_out<'e>(
         while (under_way.len() == UNDER_WAY || total + size > UNDER_WAY_BYTES)
             && let Some((entry, size, outcome)) = under_way.pop_front()
         {
-            wait(&outcome).map_err(|error| of_item(entry, error))?;
+            wait(&outcome).map_err(|error| of_item(&entry, error))?;
             total -= size;
         }
         total += size;
@@ -181,7 +261,7 @@ pub(super) fn carry_out<'e>(
         under_way.push_back((entry, size, outcome));
     }
     for (entry, _, outcome) in under_way {
-        wait(&outcome).map_err(|error| of_item(entry, error))?;
+        wait(&outcome).map_err(|error| of_item(&entry, error))?;
     }
     Ok(())
 }

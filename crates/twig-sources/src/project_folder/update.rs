@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use sha2::{Digest as _, Sha256};
 use twig_core::store::{
     Author, Change, ExportedItem, Item, ItemKind, ItemWrite, MergeConflict, MergeStep, Store,
-    StoreName, folder_patch, merge,
+    StoreError, StoreName, folder_patch, merge,
 };
 
 use super::ProjectFolderError;
-use super::import::{CheckedFolder, carry_out, read};
+use super::import::{CheckedFolder, carry_out, read, set_labels};
 use crate::listing::is_leftover;
 use crate::root::Root;
 
@@ -44,6 +44,8 @@ pub struct FolderUpdate {
     pub kept: Vec<FolderItem>,
     /// How many items are the same on both sides.
     pub unchanged: usize,
+    /// How many labels were set.
+    pub labels: usize,
     /// How many items only the project has; they stay.
     pub only_in_project: usize,
     /// Conflicts for which no side was chosen; with any, nothing is written.
@@ -80,7 +82,7 @@ pub fn update_project(
         let mut step = merge(entry, &now, &versions);
         if step != MergeStep::Same {
             let versions = match store.history(name, entry.kind, &entry.name) {
-                Err(twig_core::store::StoreError::Missing { .. }) => Vec::new(),
+                Err(StoreError::Missing { .. }) => Vec::new(),
                 versions => versions?,
             };
             step = merge(entry, &now, &versions);
@@ -92,7 +94,7 @@ pub fn update_project(
             }
             (MergeStep::Conflict(_), Some(PreferredSide::Folder)) => MergeStep::Update {
                 content: true,
-                labels: true,
+                fields: true,
             },
             (step, _) => step,
         };
@@ -134,8 +136,8 @@ pub fn update_project(
         planned.into_iter().map(|(entry, step, expected)| {
             let bytes = read(&checked.root, entry, checked.limits)?;
             let change = match step {
-                MergeStep::Update { content, labels } => {
-                    Change::Update(folder_patch(entry, content.then_some(bytes), labels))
+                MergeStep::Update { content, fields } => {
+                    Change::Update(folder_patch(entry, content.then_some(bytes), fields))
                 }
                 _ => Change::Create(entry.draft(bytes)),
             };
@@ -147,9 +149,24 @@ pub fn update_project(
                 expected,
                 author: author.clone(),
             };
-            Ok((entry, write))
+            Ok((entry.clone(), write))
         }),
     )?;
+    let moves = preferred == Some(PreferredSide::Folder);
+    for entry in &checked.folder.entries {
+        match set_labels(store, checked, entry, name, author, moves) {
+            Ok(count) => update.labels += count,
+            // It was deleted from the project, and stays so.
+            Err(
+                ProjectFolderError::Store(StoreError::Missing { .. })
+                | ProjectFolderError::Item {
+                    error: StoreError::Missing { .. },
+                    ..
+                },
+            ) => {}
+            Err(error) => return Err(error),
+        }
+    }
     Ok(update)
 }
 
@@ -158,9 +175,9 @@ fn without_entry(checked: &CheckedFolder<'_>) -> Vec<String> {
     let Ok(root) = Root::open(&checked.root) else {
         return Vec::new();
     };
-    let entries = checked.folder.entries.iter();
+    let files = checked.folder.files();
     // On a file system that ignores case, another spelling is the same file.
-    let known: BTreeSet<String> = entries.map(|it| it.file.as_str().to_lowercase()).collect();
+    let known: BTreeSet<String> = files.map(|(it, _)| it.as_str().to_lowercase()).collect();
     let mut files = Vec::new();
     for folder in ["prompts", "resources"] {
         let listed = root.entries(folder).into_iter().flatten().flatten();

@@ -1,10 +1,12 @@
 //! One write, performed within a transaction that the caller begins and ends.
 
+mod labels;
 mod projects;
 mod rename;
 pub(super) mod versions;
 
 use twig_core::Limits;
+use twig_core::audit::{AuditEntry, ChainDigest};
 use twig_core::store::{
     Author, Change, Decision, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
     Timestamp, Version, Write, Written, decide,
@@ -26,18 +28,39 @@ pub(super) fn apply(
 ) -> Result<Written, SqliteError> {
     match write {
         Write::Item(write) => apply_item(sql, workspace, limits, write, now),
-        Write::CreateProject { name } => projects::create(sql, workspace, name, now),
-        Write::RenameProject { name, to } => projects::rename(sql, workspace, name, to, now),
-        Write::DeleteProject { name } => projects::delete(sql, workspace, name, now),
+        Write::CreateProject { name, author } => {
+            projects::create(sql, workspace, name, author, now)
+        }
+        Write::RenameProject { name, to, author } => {
+            projects::rename(sql, workspace, (name, to), author, now)
+        }
+        Write::DeleteProject { name, author } => {
+            projects::delete(sql, workspace, name, author, now)
+        }
+        Write::Label(write) => {
+            let project = find(sql, workspace, &write.project)?;
+            labels::label(sql, project, limits, write, now)
+        }
+        Write::Protect {
+            project,
+            label,
+            is_protected,
+            author,
+        } => {
+            let project = find(sql, workspace, project)?;
+            labels::protect(sql, project, label, *is_protected, author, now)
+        }
         Write::RenameItem {
             project,
             kind,
             name,
             to,
             expected,
+            author,
         } => {
             let project = find(sql, workspace, project)?;
-            rename::rename(sql, project, *kind, (name, to), *expected, now)
+            let names = (name, to);
+            rename::rename(sql, project, *kind, names, *expected, author, now)
         }
     }
 }
@@ -106,12 +129,18 @@ fn apply_item(
         ItemKind::Resource => &mut after.resources,
     };
     *count = count.saturating_sub(u64::from(before.is_some())) + u64::from(is_alive);
+    let from = match version.operation {
+        Operation::Restore { from } => Some(from.to_string()),
+        _ => None,
+    };
     let changed = ChangedItem {
         kind: kind.as_str(),
         name: name.as_str(),
         version: version.number,
+        action: version.operation.as_str(),
+        detail: from.as_deref(),
     };
-    record(sql, &after, &changed, now)?;
+    record(sql, &mut after, &changed, &write.author, now)?;
     Ok(written(&version, true))
 }
 
@@ -294,44 +323,97 @@ fn insert(
 }
 
 /// What a write changed: a prompt, a resource or the project itself.
-struct ChangedItem<'w> {
-    kind: &'static str,
-    name: &'w str,
-    version: u64,
+pub(super) struct ChangedItem<'w> {
+    pub(super) kind: &'w str,
+    pub(super) name: &'w str,
+    pub(super) version: u64,
+    /// What was done.
+    pub(super) action: &'w str,
+    /// A label, or a name or number that it was done with.
+    pub(super) detail: Option<&'w str>,
 }
 
 impl<'w> ChangedItem<'w> {
-    fn project(project: &'w StoredProject) -> Self {
+    fn project(name: &'w StoreName, action: &'w str, detail: Option<&'w str>) -> Self {
         Self {
             kind: "project",
-            name: project.name.as_str(),
+            name: name.as_str(),
             version: 0,
+            action,
+            detail,
+        }
+    }
+
+    /// The change as an entry of the project's log. `after` counts the prompts, the resources and
+    /// the bytes of versions after it. Neither names nor labels have spaces.
+    pub(super) fn entry(
+        &self,
+        rev: u64,
+        after: [u64; 3],
+        (actor, client): (Option<Box<str>>, Option<Box<str>>),
+        at: Timestamp,
+    ) -> AuditEntry {
+        let Self {
+            kind,
+            name,
+            version,
+            action,
+            detail,
+        } = self;
+        let detail = detail.unwrap_or_default();
+        let [prompts, resources, history] = after;
+        let what = format!("{kind} {name} {version} {detail} {prompts} {resources} {history}");
+        AuditEntry {
+            number: rev,
+            at,
+            actor,
+            client,
+            action: (*action).into(),
+            what: what.into(),
         }
     }
 }
 
-/// Records a change of a project; `after` describes its new contents.
+/// What the first change of a project follows in its chain.
+pub(super) fn chain_start(project: [u8; 16]) -> ChainDigest {
+    ChainDigest::start(&format!("project {:032x}", u128::from_be_bytes(project)))
+}
+
+/// Records a change of a project. `project` describes its new contents; it gets the new revision.
 fn record(
     sql: &Sql<'_>,
-    after: &StoredProject,
+    project: &mut StoredProject,
     changed: &ChangedItem<'_>,
+    author: &Author,
     now: Timestamp,
 ) -> Result<(), SqliteError> {
+    project.rev += 1;
+    let after = [project.prompts, project.resources, project.history];
+    let entry = changed.entry(project.rev, after, (author.actor(), author.client()), now);
+    let before = project.digest.unwrap_or_else(|| chain_start(project.id));
+    let digest = before.next(&entry);
     sql.run(
-        "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, history) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, history, \
+         action, detail, actor, client, digest) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         (
-            after.id,
-            signed(after.rev + 1),
+            project.id,
+            signed(project.rev),
             changed.kind,
             changed.name,
             signed(changed.version),
             now.0,
-            signed(after.prompts),
-            signed(after.resources),
-            signed(after.history),
+            signed(project.prompts),
+            signed(project.resources),
+            signed(project.history),
+            changed.action,
+            changed.detail,
+            entry.actor,
+            entry.client,
+            digest.as_bytes(),
         ),
     )?;
+    project.digest = Some(digest);
     Ok(())
 }
 

@@ -17,11 +17,12 @@ use crate::root::sentence;
 pub(super) const APPLICATION: u32 = u32::from_be_bytes(*b"Twig");
 
 /// All migrations so far. A file's `user_version` counts those already applied.
-pub(super) const MIGRATIONS: [&str; 4] = [
+pub(super) const MIGRATIONS: [&str; 5] = [
     include_str!("migrations/2026-11-15-1-projects.sql"),
     include_str!("migrations/2026-11-15-2-changes.sql"),
     include_str!("migrations/2026-11-16-3-history.sql"),
     include_str!("migrations/2026-11-16-4-digests.sql"),
+    include_str!("migrations/2026-11-18-5-audit.sql"),
 ];
 
 /// How many migrations were applied to a file.

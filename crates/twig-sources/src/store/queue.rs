@@ -57,14 +57,16 @@ impl WriteQueue {
     }
 
     /// Queues a write; returns it if it was not accepted.
-    pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
+    pub(super) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
         let Some(load) = QueuedBytes::add(&self.bytes, size(&job.write)) else {
-            return Err((job, QueueError::Full));
+            return Err(Box::new((job, QueueError::Full)));
         };
         let queued = QueuedWrite { job, load };
-        self.jobs.try_send(queued).map_err(|unsent| match unsent {
-            TrySendError::Full(queued) => (queued.job, QueueError::Full),
-            TrySendError::Disconnected(queued) => (queued.job, QueueError::Ended),
+        self.jobs.try_send(queued).map_err(|unsent| {
+            Box::new(match unsent {
+                TrySendError::Full(queued) => (queued.job, QueueError::Full),
+                TrySendError::Disconnected(queued) => (queued.job, QueueError::Ended),
+            })
         })
     }
 }

@@ -198,9 +198,21 @@ fn catch_up(
         let at = items.binary_search_by(|item| (item.kind, &item.name).cmp(&(kind, &name)));
         match (at, rows::is_deletion(&head)) {
             (Ok(at), true) => drop(items.remove(at)),
-            (Ok(at), false) => items[at].head = head,
+            (Ok(at), false) => {
+                items[at].head = head;
+                items[at].labels = rows::labelled(sql, kind, &name, &row)?;
+            }
             (Err(_), true) => {}
-            (Err(at), false) => items.insert(at, Item { kind, name, head }),
+            (Err(at), false) => {
+                let labels = rows::labelled(sql, kind, &name, &row)?;
+                let item = Item {
+                    kind,
+                    name,
+                    head,
+                    labels,
+                };
+                items.insert(at, item);
+            }
         }
     }
     Ok(rows::are_all(&items, project).then_some(items))

@@ -1,10 +1,15 @@
 //! Reads rows and compares them with their digests: every value that leaves this module is as it
 //! was written.
 
+use std::ops::Range;
+
 use rusqlite::Row;
 use sha2::{Digest as _, Sha256};
+use twig_core::audit::ChainDigest;
+use twig_core::parts_hash::PartsHash;
 use twig_core::store::{
-    ContentInfo, Digest, Item, ItemKind, Noun, Operation, StoreName, Timestamp, Version,
+    ContentInfo, Digest, Item, ItemKind, LabelName, LabelledVersion, Noun, Operation, StoreName,
+    Timestamp, Version,
 };
 use twig_core::suggest;
 
@@ -25,13 +30,15 @@ pub(super) struct StoredProject {
     pub(super) history: u64,
     /// When its last change was made.
     pub(super) changed: Timestamp,
+    /// The digest of its last change, if that is in the chain.
+    pub(super) digest: Option<ChainDigest>,
 }
 
 /// All projects, or the one with a name.
 macro_rules! project_query {
     ($end:literal) => {
         concat!(
-            "SELECT id, project.name, created, rev, prompts, resources, history, at \
+            "SELECT id, project.name, created, rev, prompts, resources, history, at, digest \
              FROM project LEFT JOIN change ON project = id \
              AND rev = (SELECT max(rev) FROM change WHERE project = id) ",
             $end
@@ -68,12 +75,16 @@ fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
         resources: number(row, 5)?,
         history: number(row, 6)?,
         changed: Timestamp(row.get(7)?),
+        digest: row
+            .get::<_, Option<Digest>>(8)?
+            .map(ChainDigest::from_bytes),
     })
 }
 
 /// A prompt or resource, deleted or not.
 #[derive(Debug, Clone)]
 pub(super) struct ItemRow {
+    pub(super) project: [u8; 16],
     pub(super) id: [u8; 16],
     pub(super) head: u64,
     pub(super) is_deleted: bool,
@@ -91,6 +102,7 @@ pub(super) fn item(
         WHERE project = ?1 AND kind = ?2 AND name = ?3";
     sql.first(one, (project.id, kind.as_str(), name.as_str()), |row| {
         Ok(ItemRow {
+            project: project.id,
             id: row.get(0)?,
             head: number(row, 1)?,
             is_deleted: row.get(2)?,
@@ -161,8 +173,14 @@ pub(super) fn history(
         versions.push(version_row(kind, name, row, 0)?);
         Ok(())
     })?;
-    let numbers = versions.iter().map(|version| version.number);
-    if item.first <= item.head && numbers.eq(item.first..=item.head) {
+    // Of those before the first one, only the ones with a label have to be there.
+    let old = versions.partition_point(|version| version.number < item.first);
+    let (old, kept) = versions.split_at(old);
+    let kept = kept.iter().map(|version| version.number);
+    if item.first <= item.head
+        && kept.eq(item.first..=item.head)
+        && has_labelled(sql, item, old, 0..u64::MAX)?
+    {
         Ok(versions)
     } else {
         Err(lost(kind, name))
@@ -194,11 +212,79 @@ pub(super) fn versions(
     )?;
     let last = item.head.min(before.saturating_sub(1));
     let expected = (item.first..=last).rev().take(most);
-    if expected.eq(versions.iter().map(|version| version.number)) {
+    let kept = versions.partition_point(|version| version.number >= item.first);
+    let (kept, old) = versions.split_at(kept);
+    let from = match versions.last() {
+        Some(oldest) if versions.len() >= most => oldest.number,
+        _ => 0,
+    };
+    if expected.eq(kept.iter().map(|version| version.number))
+        && has_labelled(sql, item, old, from..before)?
+    {
         Ok(versions)
     } else {
         Err(lost(kind, name))
     }
+}
+
+/// True if versions before the first one that is kept include those in a range that have a label.
+fn has_labelled(
+    sql: &Sql<'_>,
+    item: &ItemRow,
+    old: &[Version],
+    range: Range<u64>,
+) -> Result<bool, SqliteError> {
+    let is_there = |number: u64| old.iter().any(|version| version.number == number);
+    let labels = labels(sql, item)?;
+    let mut numbers = labels.iter().map(|(_, number)| *number);
+    Ok(numbers.all(|number| number >= item.first || !range.contains(&number) || is_there(number)))
+}
+
+/// The labels of an item with the numbers of their versions, sorted by label.
+pub(super) fn labels(sql: &Sql<'_>, item: &ItemRow) -> Result<Vec<(LabelName, u64)>, SqliteError> {
+    const LABELS: &str = "SELECT label, number FROM label WHERE project = ?1 AND item = ?2 \
+        ORDER BY label";
+    let mut labels = Vec::new();
+    sql.each(LABELS, (item.project, item.id), |row| {
+        labels.push((label(row, 0)?, number(row, 1)?));
+        Ok(())
+    })?;
+    Ok(labels)
+}
+
+/// The same with the versions themselves.
+pub(super) fn labelled(
+    sql: &Sql<'_>,
+    kind: ItemKind,
+    name: &StoreName,
+    item: &ItemRow,
+) -> Result<Vec<LabelledVersion>, SqliteError> {
+    let labels = labels(sql, item)?.into_iter();
+    let labelled = labels.map(|(label, number)| {
+        let version = version(sql, kind, name, item, number)?;
+        let version = version.ok_or_else(|| lost(kind, name))?;
+        Ok(LabelledVersion { label, version })
+    });
+    labelled.collect()
+}
+
+/// The labels of a project that are protected, sorted.
+pub(super) fn protected_labels(
+    sql: &Sql<'_>,
+    project: &StoredProject,
+) -> Result<Vec<LabelName>, SqliteError> {
+    const PROTECTED: &str = "SELECT label FROM protected_label WHERE project = ?1 ORDER BY label";
+    let mut labels = Vec::new();
+    sql.each(PROTECTED, [project.id], |row| {
+        labels.push(label(row, 0)?);
+        Ok(())
+    })?;
+    Ok(labels)
+}
+
+fn label(row: &Row<'_>, at: usize) -> Result<LabelName, SqliteError> {
+    let text: Box<str> = row.get(at)?;
+    LabelName::parse(&text).map_err(|_| SqliteError::damaged("a label is none"))
 }
 
 pub(super) fn lost(kind: ItemKind, name: &StoreName) -> SqliteError {
@@ -230,15 +316,55 @@ pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>,
             let what = format!("{} '{name}' is out of date", kind.as_str());
             return Err(SqliteError::damaged(what));
         }
-        items.push(Item { kind, name, head });
+        let labels = Vec::new();
+        items.push(Item {
+            kind,
+            name,
+            head,
+            labels,
+        });
         Ok(())
     })?;
+    add_labels(sql, project, &mut items)?;
     if are_all(&items, project) {
         Ok(items)
     } else {
         let what = format!("project '{}' lacks something", project.name);
         Err(SqliteError::damaged(what))
     }
+}
+
+/// Adds the labelled versions of all items of a project. Most projects have none.
+fn add_labels(
+    sql: &Sql<'_>,
+    project: &StoredProject,
+    items: &mut [Item],
+) -> Result<(), SqliteError> {
+    let any = "SELECT 1 FROM label WHERE project = ?1";
+    if sql.first(any, [project.id], |_| Ok(()))?.is_none() {
+        return Ok(());
+    }
+    let all = concat!(
+        "SELECT item.kind, item.name, label.label, ",
+        version_columns!(),
+        " FROM item CROSS JOIN label ON label.project = item.project AND label.item = item.id \
+         LEFT JOIN version ON version.item = item.id AND version.number = label.number \
+         WHERE item.project = ?1 AND item.deleted = 0"
+    );
+    sql.each(all, [project.id], |row| {
+        let kind = kind(row, 0)?;
+        let name = name(kind.noun(), row, 1)?;
+        let label = label(row, 2)?;
+        let version = version_row(kind, &name, row, 3)?;
+        let at = items.binary_search_by(|item| (item.kind, &item.name).cmp(&(kind, &name)));
+        let at = at.map_err(|_| lost(kind, &name))?;
+        items[at].labels.push(LabelledVersion { label, version });
+        Ok(())
+    })?;
+    for item in items {
+        item.labels.sort_by(|one, two| one.label.cmp(&two.label));
+    }
+    Ok(())
 }
 
 /// True if there are as many prompts and resources as the project records.
@@ -409,42 +535,6 @@ pub(super) fn digest_of(kind: ItemKind, name: &StoreName, version: &Version) -> 
     hash.number(version.at.0.cast_unsigned());
     hash.text(&version.author);
     hash.end()
-}
-
-/// A hash over parts, each with its length, so that different lists of parts never hash the same
-/// bytes.
-struct PartsHash(Sha256);
-
-impl PartsHash {
-    fn new(what: &str) -> Self {
-        let mut parts = Self(Sha256::new());
-        parts.text(what);
-        parts
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
-        self.0.update((bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-    }
-
-    fn text(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
-    }
-
-    fn number(&mut self, number: u64) {
-        self.bytes(&number.to_le_bytes());
-    }
-
-    fn maybe(&mut self, bytes: Option<&[u8]>) {
-        match bytes {
-            Some(bytes) => self.bytes(bytes),
-            None => self.0.update(u64::MAX.to_le_bytes()),
-        }
-    }
-
-    fn end(self) -> Digest {
-        self.0.finalize().into()
-    }
 }
 
 #[cfg(test)]

@@ -243,7 +243,7 @@ mod tests {
     use std::sync::Arc;
 
     use twig_core::Limits;
-    use twig_core::store::{Noun, Store, StoreName, Write};
+    use twig_core::store::{Author, Noun, Store, StoreName, Write};
 
     use super::super::{Access, SqliteStore, Workspaces};
     use super::*;
@@ -261,7 +261,13 @@ mod tests {
         let (sender, told) = channel();
         let name = StoreName::parse(Noun::Project, name).unwrap();
         let done = move |outcome| sender.send(outcome).unwrap();
-        store.write(Write::CreateProject { name }, Box::new(done));
+        store.write(
+            Write::CreateProject {
+                name,
+                author: Author::Person,
+            },
+            Box::new(done),
+        );
         told.recv_timeout(LONG).unwrap().unwrap();
     }
 

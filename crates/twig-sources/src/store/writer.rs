@@ -85,10 +85,10 @@ impl StoreWriter {
     }
 
     /// Queues a job; returns it if the queue is full or the thread has ended.
-    pub(super) fn send(&self, job: WriteJob) -> Result<(), (WriteJob, QueueError)> {
+    pub(super) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
         match &self.jobs {
             Some(jobs) => jobs.send(job),
-            None => Err((job, QueueError::Ended)),
+            None => Err(Box::new((job, QueueError::Ended))),
         }
     }
 }

@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use twig_core::Limits;
 use twig_core::hidden::{self, TextPlace};
 use twig_core::store::{
-    Author, Change, Digest, GivenContent, ItemDraft, ItemKind, ItemWrite, Noun, OnWritten, Patch,
-    Project, Store, StoreError, StoreName, Summary, Version, VersionQuery, Write,
+    Author, Change, Digest, GivenContent, ItemDraft, ItemKind, ItemWrite, LabelName, Noun,
+    OnWritten, Patch, Project, Store, StoreError, StoreName, Summary, Version, VersionQuery, Write,
 };
 use twig_sources::{
     Access, SqliteStore, Workspaces, check_project, export_project, import_project,
@@ -93,6 +93,7 @@ fn fill(store: &dyn Store, project: &str, items: &[Any]) {
     let project = name(project);
     let create = Write::CreateProject {
         name: project.clone(),
+        author: Author::Person,
     };
     write(store, create).unwrap();
     let mut seen = BTreeSet::new();
@@ -175,7 +176,7 @@ proptest! {
         prop_assert_eq!(&imported.edited, &Vec::<String>::new());
         prop_assert_eq!(held(&store, "p"), held(&store, "q"));
         let rename = |from: &str, to: &str| {
-            write(&store, Write::RenameProject { name: name(from), to: name(to) }).unwrap();
+            write(&store, Write::RenameProject { name: name(from), to: name(to), author: Author::Person, }).unwrap();
         };
         rename("p", "old");
         rename("q", "p");
@@ -232,6 +233,17 @@ impl Store for Failing {
     }
     fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError> {
         self.inner.versions(query)
+    }
+    fn labels(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<(LabelName, u64)>, StoreError> {
+        self.inner.labels(project, kind, name)
+    }
+    fn protected_labels(&self, project: &StoreName) -> Result<Vec<LabelName>, StoreError> {
+        self.inner.protected_labels(project)
     }
     fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
         self.inner.watch(on_write)
@@ -423,6 +435,7 @@ fn a_name_in_another_case_takes_the_place_of_the_old_one() {
         let rename = Write::RenameProject {
             name: self::name("p"),
             to: self::name(other),
+            author: Author::Person,
         };
         write(&store, rename).unwrap();
     }

@@ -261,6 +261,23 @@ const EXAMPLES: &[ExampleRow] = &[
     ("project export", &["twig project export garden ./garden"]),
     ("project import", &["twig project import ./garden"]),
     (
+        "project protect",
+        &["twig project protect production", "twig project protect"],
+    ),
+    (
+        "audit",
+        &["twig audit show --since 7d", "twig audit verify"],
+    ),
+    (
+        "audit show",
+        &[
+            "twig audit show --since 7d",
+            "twig audit show -p garden --json",
+        ],
+    ),
+    ("audit verify", &["twig audit verify"]),
+    ("stats", &["twig stats", "twig stats --unused 30d"]),
+    (
         "prompt",
         &[
             "twig prompt add water -p garden -c @water.md",
@@ -290,6 +307,14 @@ const EXAMPLES: &[ExampleRow] = &[
     ("prompt edit", &["twig prompt edit water"]),
     ("prompt rename", &["twig prompt rename water water-2"]),
     (
+        "prompt label",
+        &[
+            "twig prompt label water production",
+            "twig prompt label water production --version 2",
+            "twig prompt label water",
+        ],
+    ),
+    (
         "resource",
         &[
             "twig resource list -p garden",
@@ -315,6 +340,10 @@ const EXAMPLES: &[ExampleRow] = &[
     ("resource diff", &["twig resource diff plan"]),
     ("resource edit", &["twig resource edit plan"]),
     ("resource rename", &["twig resource rename plan plan-2"]),
+    (
+        "resource label",
+        &["twig resource label plan production --version 2"],
+    ),
     (
         "export",
         &[

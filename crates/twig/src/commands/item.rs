@@ -2,6 +2,7 @@
 
 mod diff;
 mod edit;
+mod label;
 mod rename;
 mod show;
 
@@ -17,6 +18,7 @@ use twig_sources::Access;
 
 use self::diff::ItemDiffArgs;
 use self::edit::ItemEditArgs;
+use self::label::ItemLabelArgs;
 use self::rename::ItemRenameArgs;
 use self::show::{ItemHistoryArgs, ItemListArgs, ItemShowArgs};
 use super::content::{content, guess};
@@ -51,6 +53,9 @@ pub(crate) enum PromptCommand {
     History(ItemHistoryArgs),
     /// Show what the last change of a prompt changed, or how two versions differ
     Diff(ItemDiffArgs),
+    /// List the labels of a prompt, or give a version one, such as `production`
+    #[command(disable_version_flag = true)]
+    Label(ItemLabelArgs),
     /// Restore an earlier version of a prompt, or a deleted prompt
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
@@ -80,6 +85,9 @@ pub(crate) enum ResourceCommand {
     History(ItemHistoryArgs),
     /// Show what the last change of a resource changed, or how two versions differ
     Diff(ItemDiffArgs),
+    /// List the labels of a resource, or give a version one, such as `production`
+    #[command(disable_version_flag = true)]
+    Label(ItemLabelArgs),
     /// Restore an earlier version of a resource, or a deleted resource
     #[command(disable_version_flag = true)]
     Restore(ItemRestoreArgs),
@@ -235,6 +243,7 @@ pub(super) fn run_prompt(what: PromptCommand, ui: &mut Ui) -> Result<ExitCode, C
         PromptCommand::Diff(options) => diff::run(kind, &options, ui),
         PromptCommand::Delete(options) => delete(kind, &options, ui),
         PromptCommand::History(options) => show::history(kind, &options, ui),
+        PromptCommand::Label(options) => label::run(kind, &options, ui),
         PromptCommand::Restore(options) => restore(kind, &options, ui),
     }
 }
@@ -262,6 +271,7 @@ pub(super) fn run_resource(what: ResourceCommand, ui: &mut Ui) -> Result<ExitCod
         ResourceCommand::Diff(options) => diff::run(kind, &options, ui),
         ResourceCommand::Delete(options) => delete(kind, &options, ui),
         ResourceCommand::History(options) => show::history(kind, &options, ui),
+        ResourceCommand::Label(options) => label::run(kind, &options, ui),
         ResourceCommand::Restore(options) => restore(kind, &options, ui),
     }
 }

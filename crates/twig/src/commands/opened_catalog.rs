@@ -310,6 +310,7 @@ impl OpenedCatalog {
                 "several libraries have a prompt `{name}`"
             ))
             .hint(format!("use one of `{}`", names.join("`, `")))),
+            Lookup::NoLabel(missing) => Err(CommandError::fixable(missing.to_string())),
             Lookup::Missing => Err(self.missing(catalog, name)),
         }
     }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde::Serialize;
-use twig_core::store::{Noun, Store, StoreError, StoreName, Summary, Write};
+use twig_core::store::{Author, LabelName, Noun, Store, StoreError, StoreName, Summary, Write};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, SqliteStore};
 
 use super::check::counted;
 use super::compact;
 use super::question::{YesArgs, ask_to_delete};
-use super::store::{Stores, WorkspaceArgs, workspace_flag, write_to};
+use super::store::{ProjectArgs, ProjectTarget, Stores, WorkspaceArgs, workspace_flag, write_to};
 use super::transfer::{self, ProjectImportArgs};
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -92,6 +92,19 @@ pub(crate) enum ProjectCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Protect labels, so that only an administrator moves or removes them, or list protected ones
+    Protect {
+        /// The labels; without any, the protected ones are listed
+        labels: Vec<String>,
+        #[command(flatten)]
+        place: ProjectArgs,
+        /// Protect them no longer
+        #[arg(long, requires = "labels")]
+        remove: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Create a project from an exported folder, or bring the folder's changes into a project
     Import(ProjectImportArgs),
 }
@@ -117,6 +130,8 @@ struct ShownProject<'c> {
     /// The most that `history_bytes` may be.
     history_limit: usize,
     path: String,
+    /// Labels that only an administrator moves or removes.
+    protected_labels: Vec<String>,
 }
 
 /// The result of changing a project.
@@ -125,6 +140,14 @@ struct ProjectChange<'c> {
     workspace: &'c str,
     name: &'c str,
     changed: bool,
+}
+
+/// The protected labels of a project; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ProtectedRow<'c> {
+    workspace: &'c str,
+    project: &'c str,
+    protected_labels: &'c [String],
 }
 
 /// The result of deleting a project.
@@ -161,6 +184,12 @@ pub(super) fn run(what: ProjectCommand, ui: &mut Ui) -> Result<ExitCode, Command
             force,
             json,
         } => transfer::export(&name, &folder, &place, force, json, ui),
+        ProjectCommand::Protect {
+            labels,
+            place,
+            remove,
+            json,
+        } => protect(&labels, &place, remove, json, ui),
         ProjectCommand::Import(options) => transfer::import(&options, ui),
     }
 }
@@ -218,11 +247,14 @@ fn show(
     let limit = stores.limits.project_history;
     let (store, found) = existing(&name, place, Access::ReadOrUpdate)?;
     let row = row(&found, &place.workspace);
+    let protected = store.protected_labels(&name)?;
+    let protected: Vec<String> = protected.iter().map(ToString::to_string).collect();
     if json {
         ui.json(&ShownProject {
             row,
             history_limit: limit,
             path: store.path().display().to_string(),
+            protected_labels: protected,
         })?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -242,8 +274,10 @@ fn show(
         ("workspace", row.workspace.to_owned()),
         ("file", path),
     ];
+    let labels = (!protected.is_empty()).then(|| ("protected", protected.join(", ")));
+    let facts = facts.into_iter().chain(labels);
     let facts = facts.map(|(what, fact)| vec![what.to_owned(), fact]);
-    ui.facts("  ", &facts)?;
+    ui.facts("  ", &facts.collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -256,7 +290,11 @@ fn create(
     let name = StoreName::parse(Noun::Project, name)?;
     let stores = Stores::new()?;
     let store = stores.open_or_make(place)?;
-    write_to(&store, Write::CreateProject { name: name.clone() })?;
+    let write = Write::CreateProject {
+        name: name.clone(),
+        author: Author::Person,
+    };
+    write_to(&store, write)?;
     let there = stores.named("in", &place.workspace);
     ui.say(format!("created project `{name}`{there}"));
     tell(&name, place, true, json, ui)
@@ -281,11 +319,66 @@ fn rename(
     let write = Write::RenameProject {
         name: name.clone(),
         to: to.clone(),
+        author: Author::Person,
     };
     write_to(&store, write)?;
     let there = Stores::new()?.named("in", &place.workspace);
     ui.say(format!("renamed project `{name}` to `{to}`{there}"));
     tell(&to, place, true, json, ui)
+}
+
+/// Protects labels, or lists those that are.
+fn protect(
+    labels: &[String],
+    place: &ProjectArgs,
+    remove: bool,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let labels = labels.iter().map(|label| LabelName::parse(label));
+    let labels: Vec<LabelName> = labels.collect::<Result<_, _>>()?;
+    let access = if labels.is_empty() {
+        Access::ReadOrUpdate
+    } else {
+        Access::Write
+    };
+    let target = ProjectTarget::open(place, access)?;
+    let project = &target.project;
+    for label in &labels {
+        let written = target.write(Write::Protect {
+            project: project.clone(),
+            label: label.clone(),
+            is_protected: !remove,
+            author: Author::Person,
+        })?;
+        ui.say(match (written.is_new, remove) {
+            (true, false) => format!("protected label `{label}` in project `{project}`"),
+            (true, true) => {
+                format!("label `{label}` in project `{project}` is protected no longer")
+            }
+            (false, false) => {
+                format!("label `{label}` in project `{project}` is protected already")
+            }
+            (false, true) => format!("label `{label}` in project `{project}` was not protected"),
+        });
+    }
+    let protected = target.store.protected_labels(project)?;
+    let protected: Vec<String> = protected.iter().map(ToString::to_string).collect();
+    if json {
+        ui.json(&ProtectedRow {
+            workspace: target.workspace(),
+            project: project.as_str(),
+            protected_labels: &protected,
+        })?;
+    } else if labels.is_empty() {
+        for label in &protected {
+            ui.line(label)?;
+        }
+        if protected.is_empty() {
+            ui.say(format!("no protected labels in project `{project}`"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn delete(
@@ -300,7 +393,11 @@ fn delete(
     if !yes.is_given(ui) && !ask_to_delete(&format!("project `{name}`"), &losing(&found), ui)? {
         return Ok(ExitCode::FAILURE);
     }
-    write_to(&store, Write::DeleteProject { name: name.clone() })?;
+    let write = Write::DeleteProject {
+        name: name.clone(),
+        author: Author::Person,
+    };
+    write_to(&store, write)?;
     let there = Stores::new()?.named("from", &place.workspace);
     ui.say(format!("deleted project `{name}`{there}"));
     let erased = compact::erase(store.workspace(), store.reclaim(), ui);

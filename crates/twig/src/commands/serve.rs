@@ -21,6 +21,7 @@ use crate::places::Places;
 use crate::service::{ServerMaker, Service, WholeCatalog};
 use crate::stdio;
 use crate::ui::Ui;
+use crate::use_observer::UseObserver;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -138,7 +139,9 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let whole = project
         .as_ref()
         .filter(|it| catalog.filter().has_project(it.name.as_str()));
+    let observer = UseObserver::start(&config.observed, &places)?.map(Arc::new);
     let servers = ServerMaker {
+        observer: observer.as_ref().map(|it| Arc::clone(it) as Arc<_>),
         limits: config.limits.clone(),
         trigger: config.trigger.clone(),
         command_clients: config.command_clients.clone(),
@@ -176,6 +179,9 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         }
         None => serve_client(&service, ui),
     };
+    if let Some(observer) = observer {
+        observer.flush();
+    }
     // The thread that follows the disk may not have had the time.
     opened_live.log_problems();
     // Threads that are still running may hold the store until the process ends.

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use clap::Args;
 use twig_core::Limits;
 use twig_core::store::{
-    ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, VersionQuery, Write,
-    Written,
+    ItemKind, Noun, Operation, Project, Store, StoreError, StoreName, Summary, VersionChoice,
+    VersionQuery, Write, Written,
 };
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
@@ -49,6 +49,12 @@ impl ProjectArgs {
 pub(super) fn parse_version(text: &str) -> Result<u64, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| "it has to be a whole number from 1".to_owned())
+}
+
+/// A version number, or a label.
+pub(super) fn parse_choice(text: &str) -> Result<VersionChoice, String> {
+    VersionChoice::parse(text)
+        .map_err(|_| "it has to be a whole number from 1, or a label".to_owned())
 }
 
 /// What the commands for the store work on.
@@ -214,6 +220,10 @@ impl ProjectTarget {
                 "change it with `twig {} update {name}{flags}`",
                 kind.as_str()
             )),
+            StoreError::NoLabel { kind, name, .. } => Some(format!(
+                "`twig {} label {name}{flags}` lists all labels",
+                kind.as_str()
+            )),
             StoreError::Stale { kind, name, .. }
             | StoreError::NoVersion { kind, name, .. }
             | StoreError::NotDeleted { kind, name, .. } => Some(format!(
@@ -235,6 +245,7 @@ impl ProjectTarget {
             name: name.clone(),
             before: None,
             most: 1,
+            only: None,
         });
         let last = versions.unwrap_or_default().pop();
         if last.is_some_and(|last| last.operation == Operation::Delete) {

@@ -5,6 +5,9 @@ use std::time::Instant;
 
 use axum::http::request::Parts;
 use twig_core::Catalog;
+use twig_core::access::Verbs;
+use twig_core::store::Write;
+use twig_mcp::Connection;
 use twig_mcp::http::HttpRefusal;
 use twig_sources::ViewScope;
 
@@ -80,6 +83,38 @@ impl Caller {
             admission,
             view: found.ok()?,
         })
+    }
+
+    /// A connection to the caller.
+    pub(super) fn connection(&self) -> Connection {
+        self.named(Connection::new(Arc::clone(&self.view.server)))
+    }
+
+    /// The connection of a session that goes on.
+    pub(super) fn resumed(&self, state: &[u8]) -> Connection {
+        self.named(Connection::resumed(Arc::clone(&self.view.server), state))
+    }
+
+    fn named(&self, connection: Connection) -> Connection {
+        match self.admission.person() {
+            Some(person) => connection.for_actor(Arc::clone(person.name())),
+            None => connection,
+        }
+    }
+
+    /// A write, made by this caller.
+    pub(super) fn author_of(&self, write: &mut Write) {
+        let Some(person) = self.admission.person() else {
+            return;
+        };
+        let author = write.author_mut();
+        *author = author.clone().with_person(person.name());
+        if let (Write::Label(label), ViewScope::Project(workspace, project)) = (write, &self.scope)
+        {
+            let rights = self.admission.rights();
+            let verbs = rights.map(|rights| rights.on_project(workspace, project));
+            label.is_admin = verbs.is_some_and(|verbs| verbs.has(Verbs::ADMIN));
+        }
     }
 
     /// What the caller sees now.

@@ -43,6 +43,7 @@ pub(super) struct Person {
     /// When the key stops to work.
     until: Option<Timestamp>,
     principal: Principal,
+    name: Arc<str>,
     pub(super) allowance: Arc<Allowance>,
     /// What this person used last.
     view: Mutex<Option<(ViewScope, Weak<HttpView>)>>,
@@ -85,8 +86,8 @@ impl Admission {
 
 impl Person {
     /// The name of the person.
-    pub(super) fn name(&self) -> &str {
-        &self.principal.name
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// The view that was last used in this scope, if it is still kept.
@@ -245,6 +246,7 @@ impl People {
                     key: id.into(),
                     digest: *digest,
                     until,
+                    name: Arc::from(&*principal.name),
                     principal: principal.clone(),
                     allowance: Arc::clone(&allowance),
                     view: Mutex::default(),

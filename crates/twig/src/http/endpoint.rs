@@ -51,7 +51,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
         Ok(caller) => caller,
         Err(refusal) => return refuse_caller(refusal, &parts, body).await,
     };
-    let person = caller.admission.person().map(|it| it.name().to_owned());
+    let person = caller.admission.person().map(|it| Arc::clone(it.name()));
     let answered = match parts.method {
         Method::POST => post(shared, &caller, &parts, body).await,
         Method::GET => listen(shared, caller, &parts.headers),
@@ -63,6 +63,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
         peer.inspect(|peer| peer.know());
     }
     let status = response.status().as_u16();
+    let person = person.as_deref();
     tracing::debug!(method = %parts.method, status, person, "answered");
     response
 }
@@ -155,7 +156,7 @@ async fn post(
     let headers = read_headers(headers, accept.as_deref());
     let view = &caller.view;
     let exchange = read_message(shared, caller, &headers, body.bytes(), peer)?;
-    let fresh = || Connection::new(Arc::clone(&view.server));
+    let fresh = || caller.connection();
     let busy = || exchange.refuse(&HttpRefusal::Busy);
     let document = match exchange.long_document(|| caller.catalog(shared)) {
         Some((uri, bytes)) => {
@@ -310,7 +311,7 @@ impl Shared {
     /// start, goes on; a stream that opens then announces every list once.
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
         self.sessions.find(id, caller.owner, |state| {
-            let connection = Connection::resumed(Arc::clone(&caller.view.server), state);
+            let connection = caller.resumed(state);
             let mut changes = self.changes.subscribe();
             changes.mark_changed();
             (connection, changes)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use twig_mcp::{Job, WorkKind, WorkOutcome};
+use twig_mcp::{Job, Work, WorkKind, WorkOutcome};
 
 use super::Shared;
 use super::caller::Caller;
@@ -22,13 +22,16 @@ impl Shared {
     /// cancelling it in the session, cancels the job.
     pub(super) async fn run(
         &self,
-        job: Job,
+        mut job: Job,
         caller: &Caller,
         peer: Option<&Arc<HttpPeer>>,
         session: Option<&Arc<HttpSession>>,
     ) -> WorkOutcome {
         let lane = lane(peer, session, job.prompt.as_deref());
         let kind = job.work.kind();
+        if let Work::Write(write) = &mut job.work {
+            caller.author_of(write);
+        }
         let person = caller.admission.person();
         let person = person.filter(|_| kind == WorkKind::Function);
         let turn = person.map(|person| person.allowance.function());

@@ -37,6 +37,7 @@ mod live;
 mod markdown;
 mod media;
 mod names;
+mod observed;
 mod offered;
 mod packages;
 mod pick;

@@ -160,6 +160,47 @@ fn the_configuration_and_its_schema_agree() {
     }
 }
 
+/// The same for what servers keep of requests.
+#[test]
+fn what_is_kept_and_its_schema_agree() {
+    let env = env("");
+    let schema = schema(&env, &["config"]);
+    for (text, value, is_good) in [
+        (
+            "[audit]\nfile = \"~/r.jsonl\"\nreads = \"names\"",
+            json!({"audit": {"file": "~/r.jsonl", "reads": "names"}}),
+            true,
+        ),
+        (
+            "[audit]\nreads = \"names\"",
+            json!({"audit": {"reads": "names"}}),
+            false,
+        ),
+        (
+            "[audit]\nfile = \" \"",
+            json!({"audit": {"file": " "}}),
+            false,
+        ),
+        (
+            "[audit]\nreads = \"all\"",
+            json!({"audit": {"reads": "all"}}),
+            false,
+        ),
+        (
+            "[stats]\nenable = true",
+            json!({"stats": {"enable": true}}),
+            true,
+        ),
+        (
+            "[stats]\nenable = 1",
+            json!({"stats": {"enable": 1}}),
+            false,
+        ),
+    ] {
+        assert_agreement(&env, &schema, text, &value, is_good);
+    }
+}
+
 /// The same for the tables of clients and servers.
 #[test]
 fn what_differs_by_client_and_its_schema_agree() {

@@ -10,6 +10,7 @@ mod held;
 mod hostile;
 mod injected;
 mod kills;
+mod labels;
 mod listed;
 mod model;
 mod slow;

@@ -1,10 +1,12 @@
 //! Workspaces, projects, prompts and resources from the command line.
 
+mod audit;
 mod backup;
 mod changes;
 mod compact;
 mod folders;
 mod items;
+mod labels;
 mod names;
 mod projects;
 mod selected;

@@ -270,7 +270,7 @@ fn a_type_of_the_other_sort_wants_its_content() {
 }
 
 #[test]
-fn contents_and_labels_end_at_their_limits() {
+fn contents_and_fields_end_at_their_limits() {
     let limits = Limits {
         verbatim: 10,
         document: 20,
@@ -282,7 +282,7 @@ fn contents_and_labels_end_at_their_limits() {
     };
     assert!(size(ItemKind::Prompt, 10) && !size(ItemKind::Prompt, 11));
     assert!(size(ItemKind::Resource, 20) && !size(ItemKind::Resource, 21));
-    let labels = |description: usize, uri: usize, mime: usize| {
+    let fields = |description: usize, uri: usize, mime: usize| {
         let wanted = ItemDraft {
             description: Some("d".repeat(description).into()),
             uri: Some(format!("x:{}", "u".repeat(uri - 2)).into()),
@@ -291,10 +291,10 @@ fn contents_and_labels_end_at_their_limits() {
         };
         ask(ItemKind::Resource, Change::Create(wanted), None, None).is_ok()
     };
-    assert!(labels(DESCRIPTION, URI, MIME));
-    assert!(!labels(DESCRIPTION + 1, URI, MIME));
-    assert!(!labels(DESCRIPTION, URI + 1, MIME));
-    assert!(!labels(DESCRIPTION, URI, MIME + 1));
+    assert!(fields(DESCRIPTION, URI, MIME));
+    assert!(!fields(DESCRIPTION + 1, URI, MIME));
+    assert!(!fields(DESCRIPTION, URI + 1, MIME));
+    assert!(!fields(DESCRIPTION, URI, MIME + 1));
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use twig_core::search::Hit;
 use twig_core::store::{
-    Change, Decision, Item, ItemKind, ItemWrite, Noun, Operation, Project, StoreError, StoreName,
-    Timestamp, Version, Written, decide, library,
+    Change, Decision, Item, ItemKind, ItemWrite, LabelChange, LabelName, LabelWrite,
+    LabelledVersion, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version,
+    VersionChoice, Write, Written, decide, library,
 };
 use twig_core::{FunctionOutcome, Library, Limits, suggest};
 use twig_mcp::{FoundVersions, Job, Tools, VersionsRequest, Work, WorkOutcome};
@@ -115,7 +116,11 @@ impl Agent {
             Work::Versions(request) => WorkOutcome::Versions(self.store.versions(&request)),
             Work::Question => WorkOutcome::Unanswered,
             Work::Write(write) => {
-                let outcome = self.store.write(&write);
+                let outcome = match *write {
+                    Write::Item(write) => self.store.write(&write),
+                    Write::Label(write) => self.store.label(&write),
+                    other => panic!("{other:?}"),
+                };
                 self.select();
                 WorkOutcome::Write(outcome)
             }
@@ -146,6 +151,7 @@ pub(crate) struct Store {
     items: BTreeMap<(ItemKind, StoreName), Vec<Version>>,
     /// By the digest of the content, as text.
     texts: BTreeMap<String, String>,
+    labels: BTreeMap<(ItemKind, StoreName), BTreeMap<LabelName, u64>>,
 }
 
 impl Store {
@@ -166,14 +172,67 @@ impl Store {
             }));
         };
         let before = query.before.unwrap_or(u64::MAX);
-        let fitting = versions.iter().rev().filter(|it| it.number < before);
+        let labels = self.labels.get(&key).cloned().unwrap_or_default();
+        let last = versions.len() as u64;
+        let only = match &query.only {
+            None => None,
+            Some(VersionChoice::Number(number)) if *number > last => {
+                return Err(StoreError::NoVersion {
+                    kind: query.kind,
+                    name: query.name.clone(),
+                    version: *number,
+                    first: 1,
+                    last,
+                });
+            }
+            Some(VersionChoice::Number(number)) => Some(*number),
+            Some(VersionChoice::Label(label)) => match labels.get(label) {
+                Some(number) => Some(*number),
+                None => {
+                    return Err(StoreError::NoLabel {
+                        kind: query.kind,
+                        name: query.name.clone(),
+                        label: label.clone(),
+                        labels: labels.into_keys().collect(),
+                    });
+                }
+            },
+        };
+        let is_chosen = |number| only.is_none_or(|only| only == number);
+        let fitting = versions.iter().rev();
+        let fitting = fitting.filter(|it| it.number < before && is_chosen(it.number));
         let versions: Vec<Version> = fitting.take(query.most).cloned().collect();
         let first = versions.first().filter(|_| request.wants_content);
         let content = first.map(|first| {
             let hex = first.content.digest.map(|byte| format!("{byte:02x}"));
             self.texts[&hex.concat()].clone().into_bytes()
         });
-        Ok(FoundVersions { versions, content })
+        Ok(FoundVersions {
+            versions,
+            content,
+            labels: labels.into_iter().collect(),
+        })
+    }
+
+    /// Sets a label; one that is called `production` is protected.
+    fn label(&mut self, write: &LabelWrite) -> Result<Written, StoreError> {
+        let (label, project) = (write.label.clone(), write.project.clone());
+        if label.as_str() == "production" && !write.is_admin {
+            return Err(StoreError::LabelProtected { label, project });
+        }
+        let key = (write.kind, write.name.clone());
+        let LabelChange::Set { version } = write.change else {
+            panic!("{write:?}")
+        };
+        let version = version.unwrap_or(self.items[&key].len() as u64);
+        let labels = self.labels.entry(key).or_default();
+        let before = labels.insert(label, version);
+        Ok(Written {
+            version,
+            operation: None,
+            is_new: before != Some(version),
+            at: Timestamp(0),
+        })
     }
 
     /// As a store does, which knows what there is.
@@ -233,6 +292,16 @@ impl Store {
         })
     }
 
+    fn labelled(&self, kind: ItemKind, name: &StoreName) -> Vec<LabelledVersion> {
+        let key = (kind, name.clone());
+        let labels = self.labels.get(&key).into_iter().flatten();
+        let labelled = labels.map(|(label, number)| LabelledVersion {
+            label: label.clone(),
+            version: self.items[&key][usize::try_from(*number).unwrap() - 1].clone(),
+        });
+        labelled.collect()
+    }
+
     fn project(&self) -> Project {
         let items = self.items.iter().filter_map(|((kind, name), versions)| {
             let head = versions.last()?.clone();
@@ -240,6 +309,7 @@ impl Store {
                 kind: *kind,
                 name: name.clone(),
                 head,
+                labels: self.labelled(*kind, name),
             })
         });
         Project {

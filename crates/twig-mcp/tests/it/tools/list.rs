@@ -12,7 +12,7 @@ const PROMPT_TOOLS: &str = r#"[{"name":"list_prompts","description":"List availa
 /// What the contract of the tools that write lists.
 const WRITE_TOOLS: &str = include_str!("write_tools.json");
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "list_prompts",
     "expand_prompt",
     "use_prompt",
@@ -28,6 +28,7 @@ const NAMES: [&str; 15] = [
     "get_prompt",
     "history",
     "restore",
+    "label",
 ];
 
 fn listed(peer: &mut Peer) -> Vec<Value> {
@@ -208,7 +209,7 @@ fn annotations_say_what_reads_and_what_destroys() {
     for tool in &listed {
         let expected = match tool["name"].as_str().unwrap() {
             "create_prompt" | "create_resource" => [false, false, false, false],
-            name if ["update", "delete", "restore"]
+            name if ["update", "delete", "restore", "label"]
                 .iter()
                 .any(|it| name.starts_with(it)) =>
             {

@@ -1,6 +1,6 @@
 //! Writes to a whole project.
 
-use twig_core::store::{StoreError, StoreName, Timestamp, Written};
+use twig_core::store::{Author, StoreError, StoreName, Timestamp, Written};
 
 use super::{ChangedItem, find, record};
 use crate::store::clock::new_id;
@@ -12,10 +12,11 @@ pub(super) fn create(
     sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
+    author: &Author,
     now: Timestamp,
 ) -> Result<Written, SqliteError> {
     refuse_taken(sql, workspace, name)?;
-    let project = StoredProject {
+    let mut project = StoredProject {
         id: new_id().into_bytes(),
         name: name.clone(),
         created: now,
@@ -24,20 +25,22 @@ pub(super) fn create(
         resources: 0,
         history: 0,
         changed: now,
+        digest: None,
     };
     sql.run(
         "INSERT INTO project (id, name, created) VALUES (?1, ?2, ?3)",
         (project.id, name.as_str(), now.0),
     )?;
-    record(sql, &project, &ChangedItem::project(&project), now)?;
+    let changed = ChangedItem::project(name, "create", None);
+    record(sql, &mut project, &changed, author, now)?;
     Ok(of_project(now))
 }
 
 pub(super) fn rename(
     sql: &Sql<'_>,
     workspace: &StoreName,
-    name: &StoreName,
-    to: &StoreName,
+    (name, to): (&StoreName, &StoreName),
+    author: &Author,
     now: Timestamp,
 ) -> Result<Written, SqliteError> {
     let before = find(sql, workspace, name)?;
@@ -48,7 +51,7 @@ pub(super) fn rename(
         });
     }
     refuse_taken(sql, workspace, to)?;
-    let after = StoredProject {
+    let mut after = StoredProject {
         name: to.clone(),
         ..before
     };
@@ -56,7 +59,8 @@ pub(super) fn rename(
         "UPDATE project SET name = ?2 WHERE id = ?1",
         (after.id, to.as_str()),
     )?;
-    record(sql, &after, &ChangedItem::project(&after), now)?;
+    let changed = ChangedItem::project(to, "rename", Some(name.as_str()));
+    record(sql, &mut after, &changed, author, now)?;
     Ok(of_project(now))
 }
 
@@ -64,10 +68,14 @@ pub(super) fn delete(
     sql: &Sql<'_>,
     workspace: &StoreName,
     name: &StoreName,
+    author: &Author,
     now: Timestamp,
 ) -> Result<Written, SqliteError> {
-    let project = find(sql, workspace, name)?;
+    let mut project = find(sql, workspace, name)?;
     delete_project(sql, &project)?;
+    (project.prompts, project.resources, project.history) = (0, 0, 0);
+    let changed = ChangedItem::project(name, "delete", None);
+    record(sql, &mut project, &changed, author, now)?;
     Ok(of_project(now))
 }
 
@@ -81,7 +89,7 @@ fn refuse_taken(sql: &Sql<'_>, workspace: &StoreName, name: &StoreName) -> Resul
     }
 }
 
-/// Deletes a project with its versions, and contents that no other project uses.
+/// Deletes a project with its versions, and contents that no other project uses. Its changes stay.
 fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteError> {
     let id = [project.id];
     prepare_forgetting(sql)?;
@@ -95,7 +103,8 @@ fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteEr
         id,
     )?;
     sql.run("DELETE FROM item WHERE project = ?1", id)?;
-    sql.run("DELETE FROM change WHERE project = ?1", id)?;
+    sql.run("DELETE FROM label WHERE project = ?1", id)?;
+    sql.run("DELETE FROM protected_label WHERE project = ?1", id)?;
     sql.run("DELETE FROM project WHERE id = ?1", id)?;
     forget_contents(sql)
 }

@@ -1,9 +1,9 @@
 //! A new name for a prompt or a resource. It takes all its versions along.
 
-use twig_core::store::{ItemKind, StoreError, StoreName, Timestamp, Written};
+use twig_core::store::{Author, ItemKind, StoreError, StoreName, Timestamp, Written};
 
 use super::{ChangedItem, explain, insert, record, written};
-use crate::store::rows::{self, StoredProject, signed};
+use crate::store::rows::{self, ItemRow, StoredProject, signed};
 use crate::store::sql::Sql;
 use crate::store::sqlite_error::SqliteError;
 
@@ -14,6 +14,7 @@ pub(super) fn rename(
     kind: ItemKind,
     (name, to): (&StoreName, &StoreName),
     expected: Option<u64>,
+    author: &Author,
     now: Timestamp,
 ) -> Result<Written, SqliteError> {
     let item = rows::item(sql, &project, kind, name)?;
@@ -59,7 +60,7 @@ pub(super) fn rename(
         (project.id, kind.as_str(), name.as_str(), to.as_str()),
     )?;
     // The digest of a version includes the name of its item. One at a time: there may be many.
-    for number in item.first..=item.head {
+    for number in numbers(sql, &item)? {
         let version = rows::version(sql, kind, name, &item, number)?;
         let version = version.ok_or_else(|| rows::lost(kind, name))?;
         sql.run(
@@ -68,14 +69,27 @@ pub(super) fn rename(
         )?;
         insert(sql, item.id, kind, to, &version)?;
     }
-    for name in [name, to] {
+    for (name, action, other) in [(name, "rename", to), (to, "renamed", name)] {
         let changed = ChangedItem {
             kind: kind.as_str(),
             name: name.as_str(),
             version: head.number,
+            action,
+            detail: Some(other.as_str()),
         };
-        record(sql, &project, &changed, now)?;
-        project.rev += 1;
+        record(sql, &mut project, &changed, author, now)?;
     }
     Ok(written(&head, true))
+}
+
+/// The numbers of all versions that are kept, also of those that only a label keeps.
+fn numbers(sql: &Sql<'_>, item: &ItemRow) -> Result<Vec<u64>, SqliteError> {
+    let all = "SELECT number FROM version WHERE item = ?1 AND number < ?2";
+    let mut numbers = Vec::new();
+    sql.each(all, (item.id, signed(item.first)), |row| {
+        numbers.push(rows::number(row, 0)?);
+        Ok(())
+    })?;
+    numbers.extend(item.first..=item.head);
+    Ok(numbers)
 }

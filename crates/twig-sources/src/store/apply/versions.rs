@@ -1,6 +1,6 @@
 //! Old versions of a project: counting and dropping them.
 
-use twig_core::store::Timestamp;
+use twig_core::store::{Author, Timestamp};
 
 use super::projects::{forget_contents, prepare_forgetting};
 use super::{ChangedItem, record};
@@ -8,11 +8,11 @@ use crate::store::rows::{StoredProject, number, signed};
 use crate::store::sql::Sql;
 use crate::store::sqlite_error::SqliteError;
 
-/// Rows of `change` that are kept for a project: a server whose copy is older reads all of the
-/// project again.
+/// Rows of `change` from before the chain that are kept for a project: a server whose copy is older
+/// reads all of the project again.
 const CHANGES_KEPT: u64 = 1_000;
 
-/// Versions that are not among the last ones of their prompt or resource.
+/// Versions that are not among the last ones of their prompt or resource, and have no label.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OldVersions {
     /// How many there are.
@@ -32,26 +32,32 @@ pub(in crate::store) fn count(
             + coalesce(length(CAST(version.uri AS BLOB)), 0) \
             + coalesce(length(CAST(version.mime AS BLOB)), 0)), 0) \
         FROM item JOIN version ON version.item = item.id \
-        WHERE item.project = ?1 AND version.number <= item.head - ?2";
+        WHERE item.project = ?1 AND version.number <= item.head - ?2 \
+         AND NOT EXISTS (SELECT 1 FROM label WHERE label.project = ?1 AND label.item = item.id \
+             AND label.number = version.number)";
     const CONTENTS: &str = "SELECT coalesce(sum(size), 0) FROM \
         (SELECT DISTINCT version.content AS content, version.size AS size \
          FROM item JOIN version ON version.item = item.id \
-         WHERE item.project = ?1 AND version.number <= item.head - ?2) \
+         WHERE item.project = ?1 AND version.number <= item.head - ?2 \
+         AND NOT EXISTS (SELECT 1 FROM label WHERE label.project = ?1 AND label.item = item.id \
+             AND label.number = version.number)) \
         WHERE content NOT IN (SELECT version.content \
          FROM item JOIN version ON version.item = item.id \
-         WHERE item.project <> ?1 OR version.number > item.head - ?2)";
+         WHERE item.project <> ?1 OR version.number > item.head - ?2 \
+             OR EXISTS (SELECT 1 FROM label WHERE label.project = ?1 AND label.item = item.id \
+                 AND label.number = version.number))";
     let parameters = (project.id, signed(keep));
     let rows = sql.first(ROWS, parameters, |row| {
         Ok((number(row, 0)?, number(row, 1)?))
     })?;
-    let (versions, labels) = rows.unwrap_or_default();
+    let (versions, rows) = rows.unwrap_or_default();
     if versions == 0 {
         return Ok(OldVersions::default());
     }
     let contents = sql.first(CONTENTS, parameters, |row| Ok(number(row, 0)?))?;
     Ok(OldVersions {
         versions,
-        bytes: labels + contents.unwrap_or_default(),
+        bytes: rows + contents.unwrap_or_default(),
     })
 }
 
@@ -80,13 +86,17 @@ pub(in crate::store) fn drop_old(
     sql.run(
         "INSERT OR IGNORE INTO gone SELECT version.content \
          FROM item JOIN version ON version.item = item.id \
-         WHERE item.project = ?1 AND version.number <= item.head - ?2",
+         WHERE item.project = ?1 AND version.number <= item.head - ?2 \
+         AND NOT EXISTS (SELECT 1 FROM label WHERE label.project = ?1 AND label.item = item.id \
+             AND label.number = version.number)",
         parameters,
     )?;
     sql.run(
         "DELETE FROM version WHERE (item, number) IN (SELECT version.item, version.number \
          FROM item JOIN version ON version.item = item.id \
-         WHERE item.project = ?1 AND version.number <= item.head - ?2)",
+         WHERE item.project = ?1 AND version.number <= item.head - ?2 \
+         AND NOT EXISTS (SELECT 1 FROM label WHERE label.project = ?1 AND label.item = item.id \
+             AND label.number = version.number))",
         parameters,
     )?;
     sql.run(
@@ -96,14 +106,16 @@ pub(in crate::store) fn drop_old(
     forget_contents(sql)?;
     let forgotten = project.rev.saturating_sub(CHANGES_KEPT);
     sql.run(
-        "DELETE FROM change WHERE project = ?1 AND rev <= ?2",
+        "DELETE FROM change WHERE project = ?1 AND rev <= ?2 AND digest IS NULL",
         (project.id, signed(forgotten)),
     )?;
     let history = sql.first(HISTORY, [project.id], |row| Ok(number(row, 0)?))?;
-    let after = StoredProject {
+    let mut after = StoredProject {
         history: history.unwrap_or_default(),
         ..project.clone()
     };
-    record(sql, &after, &ChangedItem::project(&after), now)?;
+    let keep = keep.to_string();
+    let changed = ChangedItem::project(&project.name, "compact", Some(&keep));
+    record(sql, &mut after, &changed, &Author::Person, now)?;
     Ok(old)
 }

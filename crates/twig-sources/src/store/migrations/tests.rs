@@ -118,6 +118,8 @@ fn an_older_file_is_brought_up_to_date_and_a_copy_is_kept() {
             .open(&name("old"), Access::ReadOrUpdate, &limits)
             .unwrap();
         check_migrated(&store);
+        let chain = &store.check_changes().unwrap()[0];
+        assert_eq!((chain.unchained, chain.changes, chain.broken), (1, 0, None));
         drop(store);
         assert_eq!((seen(&path), seen(&kept)), (MIGRATIONS.len(), steps));
         assert_eq!(

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::mpsc::channel;
 
 use twig_core::store::{
-    Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError, Write,
+    Author, Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError, Write,
 };
 use twig_sources::Access;
 
@@ -114,6 +114,7 @@ fn projects_are_made_renamed_and_deleted() {
     let rename = |from: &str, to: &str| Write::RenameProject {
         name: name(from),
         to: name(to),
+        author: Author::Person,
     };
     assert!(matches!(
         write(&store, rename("p", "b")),
@@ -134,7 +135,14 @@ fn projects_are_made_renamed_and_deleted() {
         .head
         .content
         .digest;
-    write(&store, Write::DeleteProject { name: name("q") }).unwrap();
+    write(
+        &store,
+        Write::DeleteProject {
+            name: name("q"),
+            author: Author::Person,
+        },
+    )
+    .unwrap();
     assert_eq!(store.project(&name("q")), Ok(None));
     assert!(matches!(
         store.content(&digest),
@@ -155,6 +163,7 @@ fn a_content_that_two_projects_share_outlives_one_of_them() {
         &store,
         Write::DeleteProject {
             name: name("other"),
+            author: Author::Person,
         },
     )
     .unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use twig_core::Limits;
-use twig_core::store::{Change, ItemKind, Store, StoreError, Write, Written};
+use twig_core::store::{Author, Change, ItemKind, Store, StoreError, Write, Written};
 use twig_sources::Access;
 use twig_testkit::figure;
 
@@ -18,6 +18,7 @@ use crate::support::LONG;
 fn create(project: &str) -> Write {
     Write::CreateProject {
         name: name(project),
+        author: Author::Person,
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use twig_core::Limits;
-use twig_core::store::{Change, Store, StoreError, Write};
+use twig_core::store::{Author, Change, Store, StoreError, Write};
 use twig_sources::{Access, Workspaces};
 
 use super::child;
@@ -131,7 +131,10 @@ fn a_full_disk_lets_what_makes_room_through() {
             assert_eq!(project(&store).items.len(), names.len());
         }
         store.drop_old_versions(None, 1).unwrap();
-        let delete = Write::DeleteProject { name: name("p") };
+        let delete = Write::DeleteProject {
+            name: name("p"),
+            author: Author::Person,
+        };
         write(&store, delete).unwrap();
         assert_eq!(store.projects(), Ok(Vec::new()));
         let files = store.reclaim().unwrap();

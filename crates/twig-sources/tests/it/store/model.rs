@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use twig_core::store::{
-    Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError, Version, Write,
-    Written,
+    Author, Change, GivenContent, ItemDraft, ItemKind, Operation, Patch, Store, StoreError,
+    Version, Write, Written,
 };
 use twig_sources::SqliteStore;
 
@@ -267,7 +267,15 @@ fn run(steps: &[Step]) {
             Step::Reopen => stores[at % 2] = home.open(),
             Step::Rename => {
                 let (name, to) = (name(names[0]), name(names[1]));
-                write(store, Write::RenameProject { name, to }).unwrap();
+                write(
+                    store,
+                    Write::RenameProject {
+                        name,
+                        to,
+                        author: Author::Person,
+                    },
+                )
+                .unwrap();
                 names.swap(0, 1);
             }
             step => {

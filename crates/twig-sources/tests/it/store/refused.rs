@@ -66,7 +66,7 @@ fn a_file_of_a_newer_twig_is_refused() {
     let newer = Connection::open(home.file("default.db")).unwrap();
     newer.pragma_update(None, "user_version", 99).unwrap();
     drop(newer);
-    let sentence = "The file of workspace 'default' was written by a newer Twig (version 99 of the file; this one knows 4): update Twig";
+    let sentence = "The file of workspace 'default' was written by a newer Twig (version 99 of the file; this one knows 5): update Twig";
     for access in [Access::Write, Access::Read] {
         refuses(&home, access, sentence);
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{
-    Change, GivenContent, ItemDraft, ItemKind, Patch, Store, StoreError, VERSION_BYTES, Version,
-    Write,
+    Author, Change, GivenContent, ItemDraft, ItemKind, Patch, Store, StoreError, VERSION_BYTES,
+    Version, Write,
 };
 use twig_sources::{Access, SqliteStore};
 
@@ -164,13 +164,13 @@ fn versions_that_are_lost_are_told_from_those_that_were_dropped() {
 }
 
 #[test]
-fn nothing_of_a_deleted_project_is_left_on_the_disk() {
+fn no_content_of_a_deleted_project_is_left_on_the_disk() {
     let home = Home::with_project();
     let empty = length(&home.file("default.db"));
     // Servers that have the file open and have read all of it.
     let (store, other) = (home.open(), home.open());
     let _watch = other.watch(Box::new(|| {}));
-    create_project(&store, MARKER).unwrap();
+    create_project(&store, "gone").unwrap();
     let draft = |at: usize, size: usize| {
         Change::Create(ItemDraft {
             content: GivenContent::Text(format!("{at} {MARKER} ").repeat(size)),
@@ -182,10 +182,10 @@ fn nothing_of_a_deleted_project_is_left_on_the_disk() {
     let mut dice = Dice(99);
     for at in 0..60 {
         // Of both projects, so that pages are split between them.
-        for project in [MARKER, "p"] {
+        for project in ["gone", "p"] {
             let mut wanted = item_write(
                 ItemKind::Resource,
-                &format!("{at}.{}", if project == "p" { "kept" } else { MARKER }),
+                &format!("{at}.{project}"),
                 draft(at, 1 + usize::try_from(dice.roll(300)).unwrap()),
             );
             if project == "p" {
@@ -198,17 +198,24 @@ fn nothing_of_a_deleted_project_is_left_on_the_disk() {
     assert_eq!(project(&other).items.len(), 60);
     assert!(found(&home, MARKER) > 1_000);
     fs::write(home.file("default.db.v1.bak"), MARKER).unwrap();
-    let delete = Write::DeleteProject { name: name(MARKER) };
+    let delete = Write::DeleteProject {
+        name: name("gone"),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     let files = store.reclaim().unwrap();
     assert!(!files.is_log_held);
     assert_eq!(found(&home, MARKER), 0, "{:?}", home.files());
     assert_eq!(project(&other).items.len(), 60);
     prompt(&other, "after", text("all is well")).unwrap();
-    let delete = Write::DeleteProject { name: name("p") };
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     store.reclaim().unwrap();
-    assert!(length(&home.file("default.db")) <= empty);
+    // The log of changes stays.
+    assert!(length(&home.file("default.db")) <= empty + 100 * 1024);
     assert_eq!(length(&home.file("default.db-wal")), 0);
 }
 
@@ -228,7 +235,10 @@ fn a_log_that_somebody_reads_is_said_to_be_held() {
     reading
         .execute_batch("BEGIN; SELECT * FROM project")
         .unwrap();
-    let delete = Write::DeleteProject { name: name("p") };
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
     write(&store, delete).unwrap();
     assert!(store.reclaim().unwrap().is_log_held);
     reading.execute_batch("COMMIT").unwrap();

@@ -113,6 +113,7 @@ pub(crate) fn create_project(store: &dyn Store, project: &str) -> Result<Written
         store,
         Write::CreateProject {
             name: name(project),
+            author: Author::Person,
         },
     )
 }

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::store::{ItemKind, Operation, Store, StoreName, Version, hex};
+use twig_core::store::{ItemKind, Operation, Store, StoreName, Version, VersionChoice, hex};
 use twig_sources::Access;
 
 use super::super::check::counted;
-use super::super::store::{ProjectArgs, ProjectTarget, parse_version};
+use super::super::store::{ProjectArgs, ProjectTarget, parse_choice};
 use super::show::{one_version, versions};
 use crate::command_error::CommandError;
 use crate::text_diff;
@@ -20,13 +20,13 @@ pub(crate) struct ItemDiffArgs {
     /// Its name
     name: String,
 
-    /// The version before; by default the one before the last
-    #[arg(value_parser = parse_version)]
-    from: Option<u64>,
+    /// The version before, or its label; by default the one before the last
+    #[arg(value_parser = parse_choice)]
+    from: Option<VersionChoice>,
 
-    /// The version after; by default the last
-    #[arg(value_parser = parse_version)]
-    to: Option<u64>,
+    /// The version after, or its label; by default the last
+    #[arg(value_parser = parse_choice)]
+    to: Option<VersionChoice>,
 
     #[command(flatten)]
     place: ProjectArgs,
@@ -59,13 +59,13 @@ pub(super) fn run(
     let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
     let mut all = versions(&target, kind, &name)?;
     let last = all.pop();
-    let after = match (options.to, last) {
-        (Some(number), _) => one_version(&target, kind, &name, number)?,
+    let after = match (&options.to, last) {
+        (Some(choice), _) => one_version(&target, kind, &name, choice)?,
         (None, Some(last)) => last,
         (None, None) => return Err(super::missing(&target, kind, &name)),
     };
-    let before = match options.from {
-        Some(number) => Some(one_version(&target, kind, &name, number)?),
+    let before = match &options.from {
+        Some(choice) => Some(one_version(&target, kind, &name, choice)?),
         None => all.pop(),
     };
     let diff = diff(&target, &name, before.as_ref(), &after)?;
@@ -95,7 +95,7 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The difference, with the labels of both versions above their texts.
+/// The difference, with the fields of both versions above their texts.
 fn diff(
     target: &ProjectTarget,
     name: &StoreName,
@@ -112,21 +112,21 @@ fn diff(
     ))
 }
 
-/// A version as text: its labels, then its content. A deleted one is empty.
+/// A version as text: its fields, then its content. A deleted one is empty.
 fn text(target: &ProjectTarget, version: &Version) -> Result<String, CommandError> {
     if version.operation == Operation::Delete {
         return Ok(String::new());
     }
-    let labels = [
+    let fields = [
         ("description", &version.description),
         ("uri", &version.uri),
         ("mime_type", &version.mime),
     ];
     let mut text = String::new();
-    for (label, value) in labels {
+    for (field, value) in fields {
         if let Some(value) = value {
             // Writing to a `String` cannot fail.
-            let _ = writeln!(text, "{label}: {value}");
+            let _ = writeln!(text, "{field}: {value}");
         }
     }
     if !text.is_empty() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::store::{ItemKind, StoreName, Write};
+use twig_core::store::{Author, ItemKind, StoreName, Write};
 
 use super::super::check::counted;
 use super::super::store::{ProjectArgs, parse_version};
@@ -58,6 +58,7 @@ pub(super) fn run(
         name: name.clone(),
         to: to.clone(),
         expected: options.expected_version,
+        author: Author::Person,
     })?;
     let (noun, project) = (kind.as_str(), &target.project);
     if written.is_new {

@@ -5,7 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::store::{Item, ItemKind, Operation, Store, StoreError, StoreName, Version, base64};
+use twig_core::store::{
+    Item, ItemKind, LabelName, Operation, Store, StoreName, Version, VersionChoice, VersionQuery,
+    base64, split_label,
+};
 use twig_sources::Access;
 
 use super::super::check::counted;
@@ -26,7 +29,7 @@ pub(crate) struct ItemListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ItemShowArgs {
-    /// Its name
+    /// Its name; `NAME@LABEL` is the version that has the label
     name: String,
 
     #[command(flatten)]
@@ -43,7 +46,7 @@ pub(crate) struct ItemShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ItemHistoryArgs {
-    /// Its name
+    /// Its name; `NAME@LABEL` is the version that has the label
     name: String,
 
     #[command(flatten)]
@@ -78,6 +81,8 @@ struct VersionRow<'c> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mime_type: Option<&'c str>,
     size: u64,
+    /// The labels that name it.
+    labels: Vec<&'c str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -102,10 +107,19 @@ pub(super) fn list(
     let mut items = target.read()?.items;
     items.retain(|item| item.kind == kind);
     if options.json {
-        let rows = items.iter().map(|item| StoredItemRow {
-            name: item.name.as_str(),
-            version: row(&item.head),
-        });
+        let labels_of = |item: &Item| -> Labels {
+            let labels = item.labels.iter();
+            let labels = labels.map(|it| (it.label.clone(), it.version.number));
+            labels.collect()
+        };
+        let labels: Vec<Labels> = items.iter().map(labels_of).collect();
+        let rows = items
+            .iter()
+            .zip(&labels)
+            .map(|(item, labels)| StoredItemRow {
+                name: item.name.as_str(),
+                version: row(&item.head, labels),
+            });
         ui.json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -147,21 +161,22 @@ pub(super) fn show(
     options: &ItemShowArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let name = StoreName::parse(kind.noun(), &options.name)?;
+    let (name, choice) = named(kind, &options.name)?;
     let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
-    let version = match options.version {
+    let version = match options.version.map(VersionChoice::Number).or(choice) {
         None => find(&target, kind, &name)?.head,
-        Some(number) => one_version(&target, kind, &name, number)?,
+        Some(choice) => one_version(&target, kind, &name, &choice)?,
     };
     let bytes = target.store.content(&version.content.digest)?;
     let is_text = version.content.is_text;
     if options.json {
+        let labels = labels(&target, kind, &name)?;
         ui.json(&ShownItem {
             workspace: target.workspace(),
             project: target.project.as_str(),
             row: StoredItemRow {
                 name: name.as_str(),
-                version: row(&version),
+                version: row(&version, &labels),
             },
             text: std::str::from_utf8(&bytes).ok().filter(|_| is_text),
             base64: (!is_text).then(|| base64(&bytes)),
@@ -189,11 +204,16 @@ pub(super) fn history(
     options: &ItemHistoryArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let name = StoreName::parse(kind.noun(), &options.name)?;
+    let (name, choice) = named(kind, &options.name)?;
     let target = ProjectTarget::open(&options.place, Access::ReadOrUpdate)?;
-    let versions = versions(&target, kind, &name)?;
+    let versions = match choice {
+        Some(choice) => vec![one_version(&target, kind, &name, &choice)?],
+        None => versions(&target, kind, &name)?,
+    };
+    let labels = labels(&target, kind, &name)?;
     if options.json {
-        ui.json(&versions.iter().map(row).collect::<Vec<_>>())?;
+        let rows = versions.iter().map(|version| row(version, &labels));
+        ui.json(&rows.collect::<Vec<_>>())?;
         return Ok(ExitCode::SUCCESS);
     }
     let cells = versions.iter().map(|version| {
@@ -210,35 +230,60 @@ pub(super) fn history(
             counted(size, "byte", "bytes"),
         ];
         cells.extend(own_cells(kind, version));
+        cells.push(names_of(version, &labels).collect::<Vec<_>>().join(", "));
         cells
     });
     ui.table(&cells.collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The version with that number.
+/// The name of an item, and the version that `NAME@LABEL` or `NAME@NUMBER` chooses.
+fn named(kind: ItemKind, text: &str) -> Result<(StoreName, Option<VersionChoice>), CommandError> {
+    // No name in a project has an `@`.
+    let (name, choice) = match split_label(text) {
+        Some((name, choice)) => (name, Some(VersionChoice::parse(choice)?)),
+        None => (text, None),
+    };
+    Ok((StoreName::parse(kind.noun(), name)?, choice))
+}
+
+/// The labels of an item, and the versions that they name.
+type Labels = Vec<(LabelName, u64)>;
+
+fn labels(
+    target: &ProjectTarget,
+    kind: ItemKind,
+    name: &StoreName,
+) -> Result<Labels, CommandError> {
+    let labels = target.store.labels(&target.project, kind, name);
+    labels.map_err(|error| target.explain(error))
+}
+
+/// The labels that name a version.
+fn names_of<'l>(version: &Version, labels: &'l Labels) -> impl Iterator<Item = &'l str> {
+    let number = version.number;
+    let labels = labels.iter().filter(move |(_, named)| *named == number);
+    labels.map(|(label, _)| label.as_str())
+}
+
+/// The version with that number or label.
 pub(super) fn one_version(
     target: &ProjectTarget,
     kind: ItemKind,
     name: &StoreName,
-    number: u64,
+    choice: &VersionChoice,
 ) -> Result<Version, CommandError> {
-    let versions = versions(target, kind, name)?;
-    let first = versions.first().map_or(1, |version| version.number);
-    let last = versions.last().map_or(0, |version| version.number);
-    let mut versions = versions.into_iter();
-    let found = versions.find(|version| version.number == number);
-    found.ok_or_else(|| {
-        let (name, version) = (name.clone(), number);
-        let error = StoreError::NoVersion {
-            kind,
-            name,
-            version,
-            first,
-            last,
-        };
-        target.explain(error)
-    })
+    let versions = target.store.versions(&VersionQuery {
+        project: target.project.clone(),
+        kind,
+        name: name.clone(),
+        before: None,
+        most: 1,
+        only: Some(choice.clone()),
+    });
+    let versions = versions.map_err(|error| target.explain(error))?;
+    let first = versions.into_iter().next();
+    first.ok_or_else(|| missing(target, kind, name))
 }
 
 /// Every version, oldest first; at least one.
@@ -257,7 +302,7 @@ pub(super) fn versions(
     Ok(versions)
 }
 
-fn row(version: &Version) -> VersionRow<'_> {
+fn row<'c>(version: &'c Version, labels: &'c Labels) -> VersionRow<'c> {
     VersionRow {
         version: version.number,
         operation: version.operation.as_str(),
@@ -268,6 +313,7 @@ fn row(version: &Version) -> VersionRow<'_> {
         uri: version.uri.as_deref(),
         mime_type: version.mime.as_deref(),
         size: version.content.size,
+        labels: names_of(version, labels).collect(),
     }
 }
 

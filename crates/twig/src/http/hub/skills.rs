@@ -188,7 +188,7 @@ impl HubSkills<'_> {
         let prompt = offered.names.prompt_of(name)?;
         match offered.world.catalog.find(prompt) {
             Lookup::Found(found) => self.draft(offered, name, found),
-            Lookup::Ambiguous(_) | Lookup::Missing => None,
+            Lookup::Ambiguous(_) | Lookup::NoLabel(_) | Lookup::Missing => None,
         }
     }
 

@@ -273,7 +273,7 @@ fn other_folders_are_left_alone() {
             "project.json",
             r#"{"name": "an app", "targets": {}}"#,
         ),
-        ("newer", "project.json", r#"{"format": 2}"#),
+        ("newer", "project.json", r#"{"format": 3}"#),
     ] {
         fs::create_dir(env.work().join(folder)).expect("writable");
         fs::write(env.work().join(folder).join(file), text).expect("writable");
@@ -292,7 +292,7 @@ fn other_folders_are_left_alone() {
     ");
     insta::assert_snapshot!(run("newer"), @"
     --- stderr
-    error: [work]/newer: project.json has format 2; this version of Twig reads format 1
+    error: [work]/newer: project.json has format 3; this version of Twig reads formats 1 and 2
     --- exit 1
     ");
     insta::assert_snapshot!(run("full/notes.txt"), @"

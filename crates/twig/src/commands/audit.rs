@@ -1,0 +1,279 @@
+//! `twig audit`: who changed what, and whether the log of changes is as it was written.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
+use twig_core::store::{Noun, StoreName};
+use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStore, now};
+
+use super::age::{Age, parse_age};
+use super::check::counted;
+use super::store::{Stores, WorkspaceArgs};
+use crate::audit_log::LOCAL;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// List the changes of projects: when, who, with which client, and what
+    Show(AuditShowArgs),
+    /// Check that no change was altered or removed since it was logged
+    Verify(AuditVerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditShowArgs {
+    #[command(flatten)]
+    place: WorkspaceArgs,
+
+    /// Only changes of this project, also if it was deleted
+    #[arg(short, long, value_name = "NAME")]
+    project: Option<String>,
+
+    /// Only changes that are not older, such as 7d, 12h or 30m
+    #[arg(long, value_name = "AGE", value_parser = parse_age)]
+    since: Option<Age>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    #[command(flatten)]
+    place: WorkspaceArgs,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One change as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ShownChange {
+    time: String,
+    /// Absent for a log that is of no project.
+    workspace: Option<String>,
+    project: Option<String>,
+    /// Counts the changes of the project.
+    revision: u64,
+    actor: String,
+    client: Option<String>,
+    action: String,
+    kind: String,
+    name: String,
+    /// The version of a prompt or resource.
+    version: Option<u64>,
+    /// A label, or a name or number that it was done with.
+    detail: Option<String>,
+    digest: Option<String>,
+}
+
+/// One chain as scripts see it; this shape is stable.
+#[derive(Debug, Serialize)]
+struct ShownChain {
+    /// Absent for a log that is of no project.
+    workspace: Option<String>,
+    project: Option<String>,
+    deleted: bool,
+    /// How many changes were checked.
+    changes: u64,
+    /// How many changes are from before the chain.
+    unchained: u64,
+    /// The digest of the last change that was checked.
+    last: Option<String>,
+    /// The revision at which the chain breaks.
+    broken_at: Option<u64>,
+    /// What is wrong there.
+    problem: Option<String>,
+}
+
+pub(super) fn run(what: &AuditCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    match what {
+        AuditCommand::Show(options) => show(options, ui),
+        AuditCommand::Verify(options) => verify(options, ui),
+    }
+}
+
+fn show(options: &AuditShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let changes = changes(options)?;
+    if options.json {
+        ui.json(&changes)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui.page();
+    ui.table(&changes.iter().map(ShownChange::cells).collect::<Vec<_>>())?;
+    if changes.is_empty() {
+        ui.say("no changes");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The changes of all logs that are asked for, oldest first.
+fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
+    let project = options.project.as_deref();
+    let project = project.map(|name| StoreName::parse(Noun::Project, name));
+    let query = ChangeQuery {
+        project: project.transpose()?,
+        since: options.since.map(|age| age.before(now())),
+    };
+    let changes = match open(&options.place)? {
+        Some(store) => store.changes(&query)?,
+        None => Vec::new(),
+    };
+    let workspace = &options.place.workspace;
+    let changes = changes.iter();
+    Ok(changes
+        .map(|change| ShownChange::of_project(change, workspace))
+        .collect())
+}
+
+fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let chains = chains(options)?;
+    if options.json {
+        ui.json(&chains)?;
+    } else {
+        ui.table(&chains.iter().map(ShownChain::cells).collect::<Vec<_>>())?;
+        if chains.is_empty() {
+            ui.say("no changes");
+        }
+    }
+    let broken: Vec<&ShownChain> = chains.iter().filter(|it| it.broken_at.is_some()).collect();
+    let Some(first) = broken.first() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let message = format!(
+        "the log of {} was changed: {}",
+        first.place(),
+        first.problem.as_deref().unwrap_or_default()
+    );
+    let error = CommandError::fixable(message)
+        .hint("compare it with a backup: `twig workspace restore` makes a workspace of one");
+    Err(match broken.len() {
+        1 => error,
+        count => error.hint(format!(
+            "{count} logs were changed: all are in the list above"
+        )),
+    })
+}
+
+/// The chains of all logs, checked.
+fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
+    let chains = match open(&options.place)? {
+        Some(store) => store.check_changes()?,
+        None => Vec::new(),
+    };
+    let workspace = &options.place.workspace;
+    let chains = chains.iter();
+    Ok(chains
+        .map(|chain| ShownChain::of_project(chain, workspace))
+        .collect())
+}
+
+/// The workspace; `None` for a default workspace that does not exist yet.
+fn open(place: &WorkspaceArgs) -> Result<Option<SqliteStore>, CommandError> {
+    Stores::new()?.open(place, Access::ReadOrUpdate)
+}
+
+impl ShownChange {
+    /// An entry of any log; `kind` says of which.
+    fn of_entry(entry: &AuditEntry, kind: &str, digest: Option<ChainDigest>) -> Self {
+        Self {
+            time: entry.at.to_string(),
+            workspace: None,
+            project: None,
+            revision: entry.number,
+            actor: entry.actor.as_deref().unwrap_or(LOCAL).to_owned(),
+            client: entry.client.as_deref().map(str::to_owned),
+            action: entry.action.to_string(),
+            kind: kind.to_owned(),
+            name: entry.what.to_string(),
+            version: None,
+            detail: None,
+            digest: digest.map(|digest| digest.to_string()),
+        }
+    }
+
+    fn of_project(change: &RecordedChange, workspace: &str) -> Self {
+        Self {
+            workspace: Some(workspace.to_owned()),
+            project: Some(change.project.to_string()),
+            name: change.name.to_string(),
+            version: Some(change.version).filter(|version| *version > 0),
+            detail: change.detail.as_deref().map(str::to_owned),
+            ..Self::of_entry(&change.entry, &change.kind, change.digest)
+        }
+    }
+
+    /// The row of a table.
+    fn cells(&self) -> Vec<String> {
+        let version = self.version.map(|version| format!(" version {version}"));
+        let detail = self.detail.as_deref().unwrap_or_default();
+        let detail = match (&*self.action, detail) {
+            (_, "") => String::new(),
+            ("rename", new) if self.kind != "project" => format!(" to {new}"),
+            ("rename" | "renamed", old) => format!(" from {old}"),
+            ("restore", from) => format!(" from version {from}"),
+            ("compact", keep) => format!(" keep {keep}"),
+            (_, label) => format!(" {label}"),
+        };
+        vec![
+            self.time.clone(),
+            self.project.clone().unwrap_or_default(),
+            self.action.clone(),
+            format!(
+                "{} {}{}{detail}",
+                self.kind,
+                self.name,
+                version.unwrap_or_default()
+            ),
+            self.actor.clone(),
+            self.client.clone().unwrap_or_default(),
+        ]
+    }
+}
+
+impl ShownChain {
+    fn of_project(chain: &CheckedChain, workspace: &str) -> Self {
+        Self {
+            workspace: Some(workspace.to_owned()),
+            project: Some(chain.project.to_string()),
+            deleted: chain.is_deleted,
+            changes: chain.changes,
+            unchained: chain.unchained,
+            last: chain.last.map(|digest| digest.to_string()),
+            broken_at: chain.broken.map(ChainBreak::number),
+            problem: chain.broken.map(|broken| broken.to_string()),
+        }
+    }
+
+    /// What it is the log of.
+    fn place(&self) -> String {
+        let project = self.project.as_deref().unwrap_or_default();
+        let workspace = self.workspace.as_deref().unwrap_or_default();
+        format!("project `{project}` in workspace `{workspace}`")
+    }
+
+    /// The row of a table.
+    fn cells(&self) -> Vec<String> {
+        let changes = usize::try_from(self.changes).unwrap_or(usize::MAX);
+        let unchained = match self.unchained {
+            0 => String::new(),
+            count => format!("{count} from before the chain"),
+        };
+        vec![
+            self.project.clone().unwrap_or_default(),
+            counted(changes, "change", "changes"),
+            match &self.problem {
+                Some(problem) => problem.clone(),
+                None => "intact".to_owned(),
+            },
+            self.last.clone().unwrap_or_default(),
+            if self.deleted { "deleted" } else { "" }.to_owned(),
+            unchained,
+        ]
+    }
+}
