@@ -8,6 +8,7 @@ pub(super) mod gc;
 pub(super) mod install;
 pub(super) mod inventory;
 mod overview;
+mod package_row;
 pub(super) mod remove;
 mod resolve;
 pub(super) mod scope;

@@ -9,6 +9,7 @@ use twig_sources::{LeftOutFile, LiveCatalog, PackageFetcher, WantedPackage};
 
 use super::changes_report::{CapabilityRow, capability_rows};
 use super::overview::{ManifestProblemRow, PackageOverview, RemotePluginRow};
+use super::package_row::PackageRow;
 use super::resolve::{ResolvedPackage, resolve, side_by_side};
 use super::scope::PackageScope;
 use super::{fetcher, version_of, warn_of_old_git};
@@ -45,12 +46,8 @@ pub(crate) struct PackageAddOptions<'o> {
 /// One package as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct AddedPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     tree: String,
     files: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,10 +211,7 @@ impl NewPackage {
             why: part.reason.to_owned(),
         });
         AddedPackage {
-            name: locked.name.to_string(),
-            source: locked.source.to_string(),
-            reference: locked.reference.clone(),
-            commit: locked.commit.clone(),
+            package: PackageRow::of(locked),
             tree: locked.tree.to_string(),
             files: locked.files,
             license: locked.license.clone(),

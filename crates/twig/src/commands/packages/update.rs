@@ -12,6 +12,7 @@ use twig_sources::{
 
 use super::changes_report::{ChangesReport, changes, print_changes};
 use super::resolve::{fetch, fetch_locked, resolve, side_by_side};
+use super::package_row::PackageRow;
 use super::scope::{PackageScope, ScopedPackage, selected};
 use super::{fetcher, short, version_of};
 use crate::command_error::{CommandError, ErrorKind};
@@ -58,12 +59,8 @@ pub(crate) struct OutdatedArgs {
 /// One package and its newest version, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct OutdatedPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     /// Absent for an index, which has no versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     newest_ref: Option<String>,
@@ -155,10 +152,7 @@ impl UpdateTarget {
             NewestVersion::Index(now) => (None, Some(now)),
         };
         OutdatedPackage {
-            name: self.locked.name.to_string(),
-            source: self.locked.source.to_string(),
-            reference: self.locked.reference.clone(),
-            commit: self.locked.commit.clone(),
+            package: PackageRow::of(&self.locked),
             newest_ref: target.map(|it| it.reference.clone()),
             newest_commit: target.map(|it| it.commit.clone()),
             newest_tree: now.map(|it| it.tree.to_string()),
