@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use twig_core::LibraryName;
+use twig_packages::source::is_commit;
 use twig_packages::{LockedLibrary, PackageChanges, PackageLock, PackageSource, VersionTag};
 use twig_sources::{
     PackageError, PackageFetcher, ReferenceKind, RemoteReferences, ResolvedReference, WantedPackage,
 };
 
 use super::changes_report::{ChangesReport, changes, print_changes};
-use super::resolve::{fetch, fetch_locked, resolve, side_by_side};
 use super::package_row::PackageRow;
+use super::resolve::{fetch, fetch_locked, resolve, side_by_side};
 use super::scope::{PackageScope, ScopedPackage, selected};
 use super::{fetcher, short, version_of};
 use crate::command_error::{CommandError, ErrorKind};
@@ -402,7 +403,14 @@ fn target(
         Some(reference) if references.tags.contains_key(reference) => {
             Some(newest(reference).unwrap_or_else(|| reference.clone()))
         }
-        Some(reference) => Some(reference.clone()),
+        Some(reference) if references.branches.contains_key(reference) || is_commit(reference) => {
+            Some(reference.clone())
+        }
+        // It was deleted, which is no reason to stay if it named a version and there are newer ones.
+        Some(reference) => match newest(reference) {
+            Some(newest) => Some(newest),
+            None => return Err(deleted(locked, reference, references)),
+        },
     };
     let mut resolved = references.resolve(source, reference.as_deref())?;
     // A version that was removed is no reason to go back.
@@ -420,6 +428,21 @@ fn target(
         };
     }
     Ok(resolved)
+}
+
+/// The error for a branch or tag that its source no longer has.
+fn deleted(locked: &LockedLibrary, reference: &str, references: &RemoteReferences) -> CommandError {
+    let (source, name) = (&locked.source, &locked.name);
+    let message =
+        format!("{source} no longer has `{reference}`; the version in the lock is still served");
+    let newest = VersionTag::newest(references.tags.keys().map(String::as_str), None);
+    let others = newest
+        .map(|tag| tag.tag)
+        .or_else(|| references.head.clone());
+    let other = others.map_or_else(String::new, |it| format!(", such as `{it}`"));
+    CommandError::fixable(message).hint(format!(
+        "set `ref` of `{name}` in the configuration to a tag or branch that it has{other}, and run `twig install`"
+    ))
 }
 
 fn moved(source_text: &str, reference: &str, locked: &str, now: &str) -> CommandError {
