@@ -290,7 +290,21 @@ fn look(
     wanted: WantedPackage,
     resolved: ResolvedPackage,
 ) -> Result<NewPackage, CommandError> {
-    let live = opened(places, &wanted, &resolved.locked)?;
+    let ResolvedPackage { locked, fetched } = resolved;
+    let read = || PackageOverview::read(&fetcher.store, fetched.tree, &fetched.files);
+    // Both read every file, one of them on another thread.
+    let (live, overview) = std::thread::scope(|scope| {
+        let reading = std::thread::Builder::new().spawn_scoped(scope, read);
+        let live = opened(places, &wanted, &locked);
+        let overview = reading.map(std::thread::ScopedJoinHandle::join);
+        (live, overview)
+    });
+    let live = live?;
+    let overview = match overview {
+        Ok(Ok(overview)) => overview,
+        // Without another thread, or with a panic there, which shows here as well.
+        _ => read(),
+    };
     let catalog = live.live.snapshot();
     let is_of = |name: &LibraryName| *name == wanted.name;
     let libraries = catalog
@@ -308,15 +322,11 @@ fn look(
     if prompts.is_empty() {
         return Err(nothing(&wanted, &live.live));
     }
-    let ResolvedPackage {
-        locked,
-        fetched: package,
-    } = resolved;
     Ok(NewPackage {
-        overview: PackageOverview::read(&fetcher.store, package.tree, &package.files),
+        overview,
         wanted,
         locked,
-        left_out: package.left_out,
+        left_out: fetched.left_out,
         prompts,
         skills,
     })

@@ -224,15 +224,14 @@ fn take(
     };
     match step {
         InstallStep::Locked(locked) => {
-            let is_here = fetcher.store.has(locked.tree);
+            let (store, tree) = (&fetcher.store, locked.tree);
+            let is_here = store.has(tree);
             // A list that cannot be read is a change, too.
-            let is_same = || {
-                fetcher
-                    .store
-                    .check(locked.tree)
-                    .is_ok_and(|it| it.is_empty())
+            let is_same = || match options.repair {
+                true => store.check(tree).is_ok_and(|it| it.is_empty()),
+                false => store.has_lengths(tree),
             };
-            if is_here && (!options.repair || is_same()) {
+            if is_here && is_same() {
                 return Ok((locked.clone(), "unchanged"));
             }
             if options.offline {

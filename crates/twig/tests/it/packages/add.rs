@@ -349,6 +349,31 @@ fn packages_with_the_same_files_are_served_each_with_its_own_choice() {
     assert_eq!(test.prompts(), ["again:doc"]);
 }
 
+#[test]
+fn gc_leaves_what_another_command_is_adding() {
+    let test = PackageTest::new();
+    let repo = test.repo("kit");
+    let lock = test.env.home().join(".local/share/twig/packages.lock");
+    test.ok(["add", &source(&repo), "--yes"]);
+    test.ok(["remove", "kit"]);
+    // As a command holds it from its first fetch until its lock names the package.
+    let held = fs::File::open(&lock).unwrap();
+    held.lock_shared().unwrap();
+    insta::assert_snapshot!(test.refused(["gc"]), @"
+    error: nothing was removed, because another command of Twig is fetching packages
+    hint: run `twig gc` again when that command has ended
+    ");
+    assert_eq!(
+        test.json(["gc", "--dry-run"])["removed"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    drop(held);
+    assert_eq!(test.json(["gc"])["removed"].as_array().unwrap().len(), 1);
+}
+
 /// Nothing is checked out, so an old git is no reason to refuse.
 #[test]
 fn an_old_git_gets_a_warning_and_not_a_refusal() {
