@@ -1,5 +1,6 @@
 //! `twig add SOURCE`: fetches a package, shows what is in it, locks it and serves it from now on.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -362,7 +363,10 @@ fn opened(
     let mut lock = twig_packages::PackageLock::default();
     lock.insert(locked.clone());
     let path = folder.path().join(twig_packages::lock::LOCK_FILE);
-    std::fs::write(&path, lock.to_text())?;
+    let mut file = std::fs::File::create(&path)?;
+    file.write_all(lock.to_text().as_bytes())?;
+    // Files that were written a moment ago are waited for, in case that more follows.
+    file.set_modified(std::time::UNIX_EPOCH)?;
     let mut config = config::load(places)?;
     config.libraries = vec![twig_sources::Remembered {
         package: Some(wanted.clone()),

@@ -227,9 +227,12 @@ fn take(
             let (store, tree) = (&fetcher.store, locked.tree);
             let is_here = store.has(tree);
             // A list that cannot be read is a change, too.
-            let is_same = || match options.repair {
-                true => store.check(tree).is_ok_and(|it| it.is_empty()),
-                false => store.has_lengths(tree),
+            let is_same = || {
+                if options.repair {
+                    store.check(tree).is_ok_and(|it| it.is_empty())
+                } else {
+                    store.has_lengths(tree)
+                }
             };
             if is_here && is_same() {
                 return Ok((locked.clone(), "unchanged"));
