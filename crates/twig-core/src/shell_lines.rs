@@ -194,8 +194,10 @@ fn ticked(text: &str, needs_blank: bool) -> Vec<ShellLine<'_>> {
         let inner = start + SIGN.len();
         let before = text[..start].chars().next_back();
         let is_apart = !needs_blank || before.is_none_or(char::is_whitespace);
-        let line = text[inner..].split('\n').next().unwrap_or_default();
-        let length = line.find('`').filter(|length| *length > 0 && is_apart);
+        // Up to the next mark at most: a long line with many of them is read once.
+        let end = text[inner..].find(['`', '\n']);
+        let is_end = |length: &usize| *length > 0 && text[inner + length..].starts_with('`');
+        let length = end.filter(|length| is_apart && is_end(length));
         at = inner;
         if let Some(length) = length {
             at = inner + length + 1;

@@ -100,7 +100,7 @@ pub use live::{LiveCatalog, Refresh};
 pub use locked_file::{LockError, LockedFile, LockedFolder, read_file};
 pub use network::is_network;
 pub use packages::{
-    ChangedFile, CheckedPackage, Collected, CopiedFiles, FetchLimits, FetchedPackage,
+    ChangedFile, CheckedPackage, Collected, CopiedFiles, FetchHold, FetchLimits, FetchedPackage,
     FileDifference, GitEnvironment, LeftOutFile, LockTrouble, PackageError, PackageFetcher,
     PackageSignatures, PackageStore, PackagedCopy, ReferenceKind, RemoteReferences,
     ResolvedReference, SkillSignature, SourceKey, SourceKeys, VENDOR_LIST, VendorAction,

@@ -408,7 +408,11 @@ impl LibraryFile {
     fn read(&mut self, base: &Base<'_>, rules: &FileRules<'_>, now: Option<SeenStamp>) -> bool {
         self.is_left_off = false;
         rules.is_any_read.store(true, Ordering::Relaxed);
-        let patience = SavePatience::for_scan(self.size > 0);
+        let patience = match rules.package {
+            // Nothing writes to files of a package, and their digests are compared.
+            Some(_) => SavePatience::NONE,
+            None => SavePatience::for_scan(self.size > 0),
+        };
         let (path, is_listed) = (self.path.as_str(), self.entry == ListedKind::File);
         let whole = |opened, limit| {
             let read = read_beneath(opened, rules.root(), path, is_listed, limit, patience);

@@ -1,6 +1,5 @@
 //! Every library of every place, in order, each kept until it changes.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +25,7 @@ use crate::trust::Trust;
 #[derive(Debug)]
 pub(crate) struct LibrarySet {
     places: Vec<LibraryPlace>,
-    kept: BTreeMap<PathBuf, LibraryFolder>,
+    kept: BTreeMap<LibraryKey, LibraryFolder>,
     /// The libraries in order.
     pub(crate) libraries: Vec<Arc<Library>>,
     /// Problems of the places rather than of a library.
@@ -43,6 +42,28 @@ pub(crate) struct LibrarySet {
     config: Option<FollowedConfig>,
     /// What a changed configuration says about other parts.
     pub(crate) configured: Option<LiveSettings>,
+}
+
+/// What a library is kept by: its folder, and its package, since packages with the same files share
+/// one folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct LibraryKey {
+    root: PathBuf,
+    package: Option<LibraryName>,
+}
+
+impl LibraryKey {
+    fn new(root: &Path, package: Option<&LibraryName>) -> Self {
+        Self {
+            root: root.to_path_buf(),
+            package: package.cloned(),
+        }
+    }
+
+    fn of(candidate: &Candidate) -> Self {
+        let package = candidate.package.as_ref().map(|it| &it.name);
+        Self::new(&candidate.root, package)
+    }
 }
 
 /// The record of trusted libraries, as it was last read.
@@ -148,7 +169,7 @@ impl LibrarySet {
         }
         // Names of prompts are made of both.
         let is_gone = |root: &Path| before.iter().any(|old| root.starts_with(&old.path));
-        self.kept.retain(|root, _| has_names && !is_gone(root));
+        self.kept.retain(|key, _| has_names && !is_gone(&key.root));
         self.settings = Arc::new(settings);
     }
 
@@ -194,12 +215,16 @@ impl LibrarySet {
         let settings = Arc::clone(&self.settings);
         self.trust.look(&settings);
         let mut changed = 0;
-        for root in roots {
-            let Some(before) = self.kept.remove(&root) else {
+        let keys: Vec<Vec<LibraryKey>> = roots.iter().map(|root| self.keys_at(root)).collect();
+        if keys.iter().any(Vec::is_empty) {
+            return self.scan_all();
+        }
+        for key in keys.into_iter().flatten() {
+            let Some(before) = self.kept.remove(&key) else {
                 return self.scan_all();
             };
             let mut candidate = before.candidate.clone();
-            candidate.manifest = SeenStamp::at(&root.join(MANIFEST));
+            candidate.manifest = SeenStamp::at(&key.root.join(MANIFEST));
             let (old, trust) = (before.library(), &self.trust.trust);
             let lists = &self.lists;
             let Some(kept) = before.refresh(&settings, trust, lists, &candidate, false) else {
@@ -207,7 +232,7 @@ impl LibrarySet {
                 return self.scan_all();
             };
             let library = kept.library();
-            self.kept.insert(root, kept);
+            self.kept.insert(key, kept);
             if let Some(at) = self.libraries.iter_mut().find(|it| Arc::ptr_eq(it, &old))
                 && !Arc::ptr_eq(&old, &library)
             {
@@ -228,7 +253,8 @@ impl LibrarySet {
                 return None;
             }
             let mut above = path.ancestors().skip(1);
-            let (root, kept) = above.find_map(|folder| self.kept.get_key_value(folder))?;
+            let (key, kept) = above.find_map(|folder| self.kept_at(folder).next())?;
+            let root = &key.root;
             let is_inner =
                 |place: &LibraryPlace| place.path != *root && place.path.starts_with(root);
             let is_sure = kept.kind() == LibraryKind::Twig
@@ -239,36 +265,38 @@ impl LibrarySet {
         paths.iter().map(library_of).collect()
     }
 
+    /// The libraries with a folder: one, or the packages with the same files.
+    fn kept_at(&self, root: &Path) -> impl Iterator<Item = (&LibraryKey, &LibraryFolder)> {
+        let from = self.kept.range(LibraryKey::new(root, None)..);
+        from.take_while(move |(key, _)| key.root == root)
+    }
+
+    fn keys_at(&self, root: &Path) -> Vec<LibraryKey> {
+        self.kept_at(root).map(|(key, _)| key.clone()).collect()
+    }
+
     fn scan_all(&mut self) -> Option<usize> {
         self.look_at_config();
         self.look_at_repositories();
         let settings = Arc::clone(&self.settings);
         let settings = &*settings;
         let mut problems = Vec::new();
-        let mut seen: BTreeMap<PathBuf, Option<LibraryName>> = BTreeMap::new();
+        let mut seen: BTreeSet<LibraryKey> = BTreeSet::new();
         let mut candidates = Vec::with_capacity(self.libraries.len());
         let mounts = Mounts::now();
         let answers = |path: &Path| self.reach.answers(&mounts, path);
         for place in &mut self.places {
-            let known = |root: &Path| self.kept.get(root).map(LibraryFolder::kind);
+            let package = place.package_name().cloned();
+            let known = |root: &Path| {
+                let key = LibraryKey::new(root, package.as_ref());
+                self.kept.get(&key).map(LibraryFolder::kind)
+            };
             for mut candidate in place.look(settings, known, answers, &mut problems) {
                 candidate.loaded_by = loaders(settings, &candidate.root);
                 candidate.workspace.clone_from(&place.workspace);
                 // A named folder that is also in the data folder is one library.
-                let package = candidate.package.as_ref().map(|it| it.name.clone());
-                match seen.entry(candidate.root.clone()) {
-                    Entry::Vacant(entry) => {
-                        entry.insert(package);
-                        candidates.push(candidate);
-                    }
-                    Entry::Occupied(entry) => {
-                        let same = same_files(&candidate.root, package, entry.get().as_ref());
-                        let is_new = |it: &Problem| {
-                            !problems.iter().any(|other| other.message == it.message)
-                        };
-                        let same = same.filter(is_new);
-                        problems.extend(same);
-                    }
+                if seen.insert(LibraryKey::of(&candidate)) {
+                    candidates.push(candidate);
                 }
             }
         }
@@ -282,7 +310,7 @@ impl LibrarySet {
         problems.extend(config.cloned());
         let mut known = std::mem::take(&mut self.kept);
         let candidates = candidates.into_iter().map(|candidate| {
-            let known = known.remove(&candidate.root);
+            let known = known.remove(&LibraryKey::of(&candidate));
             (candidate, known)
         });
         let mut libraries = Vec::with_capacity(self.libraries.len());
@@ -292,12 +320,12 @@ impl LibrarySet {
             &self.lists,
             candidates.collect(),
         );
-        for (root, loaded) in loaded {
+        for (key, loaded) in loaded {
             match loaded {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
                     libraries.push(kept.library());
-                    self.kept.insert(root, kept);
+                    self.kept.insert(key, kept);
                 }
                 Err(problem) => problems.push(*problem),
             }
@@ -309,7 +337,8 @@ impl LibrarySet {
         let trees: BTreeSet<&str> = packages.map(|package| &*package.tree).collect();
         self.lists.retain(|tree| trees.contains(&*tree.to_string()));
         let places = self.places.iter().map(|place| &place.path);
-        self.reach.remember(&mounts, places.chain(self.kept.keys()));
+        let roots = self.kept.keys().map(|key| &key.root);
+        self.reach.remember(&mounts, places.chain(roots));
         let is_old =
             |library: &&Arc<Library>| self.libraries.iter().any(|old| Arc::ptr_eq(old, library));
         let same = libraries.len() == self.libraries.len()
@@ -345,6 +374,7 @@ impl LibrarySet {
             .iter()
             // Files of a package do not change, and are compared with its list when they are read.
             .filter(|(_, kept)| kept.candidate.package.is_none())
+            .map(|(key, kept)| (&key.root, kept))
             .partition(|(_, kept)| kept.kind().is_format());
         inside.extend(others.into_iter().flat_map(|(_, kept)| kept.watched()));
         // Libraries of clients are deeper than the folders that are watched for every place;
@@ -382,7 +412,7 @@ impl LibrarySet {
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let places = self.places.iter().map(|place| &place.path);
         let mounts = Mounts::now();
-        let roots = places.chain(self.kept.keys());
+        let roots = places.chain(self.kept.keys().map(|key| &key.root));
         roots
             .filter(|path| !self.is_away(path) && self.reach.answers(&mounts, path))
             .cloned()
@@ -395,7 +425,10 @@ impl LibrarySet {
         // Most working folders are not a project with its own prompts.
         let places = self.places.iter().filter(|place| !place.is_unused());
         let found = places.map(|place| {
-            let kept = place.roots.iter().filter_map(|root| self.kept.get(root));
+            let kept = place.roots.iter().filter_map(|root| {
+                let key = LibraryKey::new(root, place.package_name());
+                self.kept.get(&key)
+            });
             SearchedPlace {
                 path: place.path.clone(),
                 shown: settings.shown(&place.path),
@@ -437,25 +470,6 @@ impl Recorded {
     }
 }
 
-/// Says that a package is not served because another one of another name has the same files.
-fn same_files(
-    root: &Path,
-    package: Option<LibraryName>,
-    served: Option<&LibraryName>,
-) -> Option<Problem> {
-    let (package, served) = (package?, served?);
-    if package == *served {
-        return None;
-    }
-    let message = format!(
-        "the package `{package}` is not served: it has the same files as `{served}`, which is"
-    );
-    let path = root.display().to_string();
-    let code = ProblemCode::DuplicateLibrary;
-    let problem = Problem::of_file(code, Severity::Warning, &path, message);
-    Some(problem.with_help("keep one of them; `only` can name everything that you want of it"))
-}
-
 /// The targets of a symlink, link by link: each of these can be created again, even if none exists
 /// now.
 fn where_links_lead(path: &Path) -> Vec<PathBuf> {
@@ -476,8 +490,8 @@ fn where_links_lead(path: &Path) -> Vec<PathBuf> {
     leads
 }
 
-/// A library's folder and the result of loading it; `None` if it is no longer a library.
-type Loaded = (PathBuf, Result<Option<LibraryFolder>, Box<Problem>>);
+/// A library and the result of loading it; `None` if it is no longer one.
+type Loaded = (LibraryKey, Result<Option<LibraryFolder>, Box<Problem>>);
 
 /// From this many unknown libraries on, threads are worth starting.
 const MANY: usize = 16;
@@ -512,7 +526,7 @@ fn load_all(
             };
             let kept = LibraryFolder::load(settings, trust, lists, &candidate, known);
             let mut loaded = loaded.lock().unwrap_or_else(PoisonError::into_inner);
-            loaded.push((at, (candidate.root, kept)));
+            loaded.push((at, (LibraryKey::of(&candidate), kept)));
         }
     };
     std::thread::scope(|scope| {

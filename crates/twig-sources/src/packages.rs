@@ -15,7 +15,7 @@ mod upkeep;
 mod vendor;
 mod wanted;
 
-pub use contents::PackageStore;
+pub use contents::{FetchHold, PackageStore};
 pub use copied_files::{CopiedFiles, PackagedCopy, packaged_copies};
 pub(crate) use followed_lock::FollowedLock;
 pub use followed_lock::{LockTrouble, read_lock, read_lock_text};

@@ -254,10 +254,15 @@ fn attempt(
     }))
 }
 
-/// Reads an open file to its end, at most one byte past the limit.
+/// Reads an open file to its end, which is at its size: the caller compares its metadata before and
+/// after. Only where the system gives no size, it is read until there is no more, at most one byte
+/// past the limit.
 fn read_all(file: &File, size: u64, limit: usize) -> Result<Vec<u8>, BodyError> {
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    let most = (limit as u64).saturating_add(1);
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+    let most = match size {
+        0 => (limit as u64).saturating_add(1),
+        size => size,
+    };
     match file.take(most).read_to_end(&mut bytes) {
         Ok(_) => Ok(bytes),
         Err(error) => Err(body_error(&error)),

@@ -1,8 +1,8 @@
 //! Projects: what a start from a store costs, how fast writes are durable, how soon ten servers
 //! have heard of one, how long a search takes.
 //!
-//! `cargo bench -p twig --bench store`. Without `--bench`, as `cargo test` runs it, everything is
-//! done a few times only, to show that it still works.
+//! `cargo bench -p twig --bench store`, or with `-- writes` one part of it. Without `--bench`, as
+//! `cargo test` runs it, everything is done a few times only, to show that it still works.
 
 #![allow(
     clippy::cast_precision_loss,
@@ -60,10 +60,26 @@ fn main() {
             searched: 20,
         }
     };
-    start(&scale);
-    writes(scale.writes);
-    announcements(scale.rounds);
-    search(scale.searched, scale.rounds);
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    let is_asked = |part: &str| {
+        let mut named = asked
+            .iter()
+            .filter(|word| !word.starts_with('-'))
+            .peekable();
+        named.peek().is_none() || named.any(|word| word == part)
+    };
+    if is_asked("start") {
+        start(&scale);
+    }
+    if is_asked("writes") {
+        writes(scale.writes);
+    }
+    if is_asked("announcements") {
+        announcements(scale.rounds);
+    }
+    if is_asked("search") {
+        search(scale.searched, scale.rounds);
+    }
 }
 
 /// From the start to the first list, from a store and from the same prompts as files.
@@ -125,40 +141,82 @@ fn first_list(env: &TestEnv, arguments: &[&str]) -> f64 {
     start.elapsed().as_secs_f64() * 1e3
 }
 
-/// Durable writes from one client, beside a loop around SQLite that does no more than that.
+/// How often writes and their floor take turns.
+const TURNS: usize = 10;
+
+/// Durable writes from one client, and of the store alone, beside a loop around SQLite that does no
+/// more than that. All three take turns, because machines are noisy.
 fn writes(count: usize) {
     let env = with_project();
-    let bare = bare_loop(&env, count);
+    // The server watches its folder, so the others have one of their own.
+    let apart = TestEnv::new(BINARY);
+    let folder = apart.home().join("workspaces");
+    let workspaces = Workspaces::new(folder.clone());
+    let other = store_name("other");
+    workspaces.create(&other).expect("a workspace");
+    let store = workspaces
+        .open(&other, Access::Write, &Limits::default())
+        .expect("a workspace");
+    fill(&store, "bench", 0);
+    let bare = BareTable::new(&folder.join("bare.db"));
     let mut server = Line::start(&mut env.command(["serve", "-p", "bench"]));
-    let begin = Instant::now();
-    for at in 0..count {
-        let arguments = json!({"name": format!("q{at}"), "content": content(at), "description": "Made by a client"});
-        let params = json!({"name": "create_prompt", "arguments": arguments});
-        let answer = server.ask(&request("tools/call", &params));
-        assert!(answer.contains("\"isError\":false"), "{answer}");
+    let mut turns = Vec::new();
+    for turn in 0..TURNS {
+        let numbers = turn * count / TURNS..(turn + 1) * count / TURNS;
+        let bare = seconds(|| bare.insert(numbers.clone()));
+        let alone = seconds(|| write_prompts(&store, "bench", numbers.clone()));
+        let twig = seconds(|| {
+            for at in numbers {
+                let arguments = json!({"name": format!("q{at}"), "content": content(at), "description": "Made by a client"});
+                let params = json!({"name": "create_prompt", "arguments": arguments});
+                let answer = server.ask(&request("tools/call", &params));
+                assert!(answer.contains("\"isError\":false"), "{answer}");
+            }
+        });
+        turns.push([bare, alone, twig]);
     }
-    let twig = count as f64 / begin.elapsed().as_secs_f64();
+    let rate = |which: usize| {
+        let seconds: f64 = turns.iter().map(|turn| turn[which]).sum();
+        count as f64 / seconds
+    };
+    let ratio = |which: usize| median(turns.iter().map(|turn| turn[0] / turn[which]).collect());
     println!(
-        "create_prompt: {twig:.0}/s durable, bare SQLite {bare:.0}/s, {:.2} ×",
-        twig / bare
+        "create_prompt: {:.0}/s durable, the store alone {:.0}/s, bare SQLite {:.0}/s; {:.2} × and {:.2} ×, medians of {TURNS} turns",
+        rate(2),
+        rate(1),
+        rate(0),
+        ratio(2),
+        ratio(1),
     );
 }
 
-fn bare_loop(env: &TestEnv, count: usize) -> f64 {
-    let path = env.home().join(".local/share/twig/workspaces/bare.db");
-    let file = rusqlite::Connection::open(path).expect("a file");
-    file.execute_batch(
-        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE p (name TEXT PRIMARY KEY, content TEXT)",
-    )
-    .expect("a table");
-    let mut insert = file.prepare("INSERT INTO p VALUES (?, ?)").expect("SQL");
+fn seconds(work: impl FnOnce()) -> f64 {
     let begin = Instant::now();
-    for at in 0..count {
-        insert
-            .execute((format!("q{at}"), content(at)))
-            .expect("a row");
+    work();
+    begin.elapsed().as_secs_f64()
+}
+
+/// A table with nothing but names and contents.
+struct BareTable(rusqlite::Connection);
+
+impl BareTable {
+    fn new(path: &std::path::Path) -> Self {
+        let file = rusqlite::Connection::open(path).expect("a file");
+        file.execute_batch(
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE p (name TEXT PRIMARY KEY, content TEXT)",
+        )
+        .expect("a table");
+        Self(file)
     }
-    count as f64 / begin.elapsed().as_secs_f64()
+
+    fn insert(&self, numbers: std::ops::Range<usize>) {
+        let mut insert = self.0.prepare("INSERT INTO p VALUES (?, ?)").expect("SQL");
+        for at in numbers {
+            insert
+                .execute((format!("q{at}"), content(at)))
+                .expect("a row");
+        }
+    }
 }
 
 /// From a write's acknowledgement to the last of ten servers' words to their clients.
@@ -242,27 +300,19 @@ fn with_project() -> TestEnv {
     env
 }
 
+/// Creates a project with this many prompts.
 fn fill(store: &dyn Store, project: &str, prompts: usize) {
     let name = store_name(project);
-    let (tell, told) = channel();
-    let write = |write: Write| {
-        let tell = tell.clone();
-        store.write(
-            write,
-            Box::new(move |outcome| tell.send(outcome).expect("we listen")),
-        );
-        let outcome = told
-            .recv_timeout(Duration::from_secs(60))
-            .expect("an answer");
-        outcome.expect("written");
-    };
-    write(Write::CreateProject {
-        name: name.clone(),
-        author: Author::Person,
-    });
-    for at in 0..prompts {
-        write(Write::Item(Box::new(ItemWrite {
-            project: name.clone(),
+    let author = Author::Person;
+    write(store, Write::CreateProject { name, author });
+    write_prompts(store, project, 0..prompts);
+}
+
+fn write_prompts(store: &dyn Store, project: &str, numbers: std::ops::Range<usize>) {
+    let project = store_name(project);
+    for at in numbers {
+        let item = ItemWrite {
+            project: project.clone(),
             kind: ItemKind::Prompt,
             name: store_name(&format!("q{at}")),
             change: Change::Create(ItemDraft {
@@ -273,8 +323,18 @@ fn fill(store: &dyn Store, project: &str, prompts: usize) {
             }),
             expected: None,
             author: Author::Client("bench".into()),
-        })));
+        };
+        write(store, Write::Item(Box::new(item)));
     }
+}
+
+/// Writes, and waits until it is durable.
+fn write(store: &dyn Store, write: Write) {
+    let (tell, told) = channel();
+    let done = move |outcome| tell.send(outcome).expect("we listen");
+    store.write(write, Box::new(done));
+    let outcome = told.recv_timeout(Duration::from_secs(60));
+    outcome.expect("an answer").expect("written");
 }
 
 fn content(at: usize) -> String {

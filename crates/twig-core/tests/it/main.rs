@@ -17,5 +17,6 @@ mod manifest;
 mod names;
 mod project_folder;
 mod schema;
+mod shell_lines;
 mod template;
 mod template_attacks;

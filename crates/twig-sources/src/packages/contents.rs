@@ -2,12 +2,11 @@
 //! with the list of its files beside it.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-#[cfg(target_os = "linux")]
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 use twig_packages::{FileMode, PackageFile, PackageTree, TreeDigest};
@@ -28,6 +27,11 @@ static NUMBER: AtomicU64 = AtomicU64::new(0);
 pub struct PackageStore {
     folder: PathBuf,
 }
+
+/// Keeps `twig gc` from removing packages that were fetched and that no lock names yet, from the
+/// first fetch until the last clone is dropped.
+#[derive(Debug, Clone, Default)]
+pub struct FetchHold(Arc<OnceLock<Option<File>>>);
 
 /// A package that is being written. Dropped before it is finished, it leaves nothing.
 #[derive(Debug)]
@@ -84,10 +88,43 @@ impl PackageStore {
             })
     }
 
-    /// Starts to write a package.
-    pub(super) fn stage(&self) -> Result<StagedPackage, PackageError> {
+    fn begin(&self, hold: &FetchHold) {
+        hold.0.get_or_init(|| {
+            let file = self.open_hold().ok()?;
+            // Where the system has no locks, nothing is held.
+            file.lock_shared().ok()?;
+            Some(file)
+        });
+    }
+
+    /// Makes sure that no other process holds packages, as long as the file is open.
+    pub(super) fn refuse_holds(&self) -> Result<Option<File>, PackageError> {
+        let Ok(file) = self.open_hold() else {
+            return Ok(None);
+        };
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Err(PackageError::Fetching),
+            Err(TryLockError::Error(_)) => Ok(None),
+        }
+    }
+
+    /// The file whose lock is shared while packages are fetched; beside their folder, which has
+    /// nothing but packages.
+    fn open_hold(&self) -> io::Result<File> {
+        let path = self.folder.with_extension("lock");
+        OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+    }
+
+    /// Starts to write a package, which is held from now on.
+    pub(super) fn stage(&self, hold: &FetchHold) -> Result<StagedPackage, PackageError> {
         let wrong = || PackageError::disk("the folder of packages cannot be written");
         fs::create_dir_all(&self.folder).map_err(wrong())?;
+        self.begin(hold);
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{UNFINISHED}{}-{number}", std::process::id());
@@ -110,6 +147,10 @@ impl PackageStore {
 
     /// Puts a written package in its place, all of it or nothing. One that is there is replaced if its
     /// files were changed.
+    ///
+    /// Only the list waits for the disk. If the power fails before the system has written the files,
+    /// the list tells which ones are not whole: they are not served, and `twig install` fetches the
+    /// package again.
     pub(super) fn keep(&self, mut staged: StagedPackage) -> Result<PackageTree, PackageError> {
         let wrong = || PackageError::disk("a package cannot be written");
         let list = PackageTree::new(std::mem::take(&mut staged.files));
@@ -118,10 +159,10 @@ impl PackageStore {
             return Ok(list);
         }
         let list_path = staged.root.with_extension(LIST);
-        write_read_only(&list_path, list.to_text().as_bytes(), FileMode::Plain).map_err(wrong())?;
         let put = || -> io::Result<()> {
-            // One call for all files: syncing each would take seconds.
-            sync_all(&staged.root)?;
+            let mut file = create_read_only(&list_path, FileMode::Plain)?;
+            file.write_all(list.to_text().as_bytes())?;
+            file.sync_all()?;
             for folder in staged.folders.iter().rev().chain([&staged.root]) {
                 make_read_only(folder)?;
             }
@@ -261,10 +302,6 @@ pub(super) fn remove_package(root: &Path) -> io::Result<()> {
     fs::remove_dir_all(root)
 }
 
-fn write_read_only(path: &Path, bytes: &[u8], mode: FileMode) -> io::Result<()> {
-    create_read_only(path, mode)?.write_all(bytes)
-}
-
 /// A new file that nobody can write to once it is closed.
 fn create_read_only(path: &Path, mode: FileMode) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -300,62 +337,5 @@ fn make_writable(folder: &Path, metadata: &fs::Metadata) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn make_writable(_: &Path, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
-}
-
-/// Has everything that was written to the file system of a folder reach the disk. One call serves
-/// all packages that were written before it began.
-#[cfg(target_os = "linux")]
-fn sync_all(folder: &Path) -> io::Result<()> {
-    static SYNCS: Mutex<SyncRounds> = Mutex::new(SyncRounds {
-        begun: 0,
-        done: 0,
-        is_running: false,
-    });
-    static ENDED: Condvar = Condvar::new();
-    let lock = || SYNCS.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut rounds = lock();
-    let needed = rounds.begun + 1;
-    while rounds.done < needed {
-        if rounds.is_running {
-            rounds = ENDED.wait(rounds).unwrap_or_else(PoisonError::into_inner);
-            continue;
-        }
-        rounds.begun += 1;
-        rounds.is_running = true;
-        drop(rounds);
-        let synced = File::open(folder).and_then(|file| Ok(rustix::fs::syncfs(file)?));
-        rounds = lock();
-        rounds.is_running = false;
-        if synced.is_ok() {
-            rounds.done = rounds.begun;
-        }
-        ENDED.notify_all();
-        synced?;
-    }
-    Ok(())
-}
-
-/// How often the file system was synced.
-#[cfg(target_os = "linux")]
-struct SyncRounds {
-    begun: u64,
-    done: u64,
-    is_running: bool,
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sync_all(folder: &Path) -> io::Result<()> {
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                folders.push(entry.path());
-            } else {
-                File::open(entry.path())?.sync_all()?;
-            }
-        }
-    }
     Ok(())
 }

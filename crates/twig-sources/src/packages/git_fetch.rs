@@ -16,7 +16,7 @@ use twig_packages::source::is_commit;
 use twig_packages::{FileMode, PackageSource, PackageTree, TreeDigest, VersionTag};
 
 use self::entries::{Entries, TreeEntry};
-use super::contents::{PackageStore, StagedPackage};
+use super::contents::{FetchHold, PackageStore, StagedPackage};
 use super::git_program::{FetchLimits, GitEnvironment, GitTask, old_version};
 use super::package_error::PackageError;
 use super::source_keys::SourceKeys;
@@ -41,6 +41,8 @@ pub struct PackageFetcher {
     pub environment: GitEnvironment,
     /// The keys with which packages have to be signed.
     pub keys: SourceKeys,
+    /// Keeps what it fetches until it is dropped.
+    pub hold: FetchHold,
 }
 
 /// What a source has at the moment.
@@ -186,11 +188,15 @@ impl PackageFetcher {
         // With a folder, its files are fetched after the names of all files.
         let is_partial = path.is_some() && !source.is_local();
         receive(&task, folder.path(), commit, reference, is_partial)?;
-        let entries = list(&task, folder.path(), commit, path, is_partial)?;
         if is_partial {
+            let entries = list(&task, folder.path(), commit, path, is_partial)?;
             receive_blobs(&task, folder.path(), &entries)?;
+            return self.write(&task, Objects::start(&task, folder.path())?, entries);
         }
-        self.write(&task, folder.path(), entries)
+        // Started first, so that it is ready when the files are listed.
+        let objects = Objects::start(&task, folder.path())?;
+        let entries = list(&task, folder.path(), commit, path, is_partial)?;
+        self.write(&task, objects, entries)
     }
 
     fn task<'t>(
@@ -237,12 +243,11 @@ impl PackageFetcher {
     fn write(
         &self,
         task: &GitTask<'_>,
-        folder: &Path,
+        mut objects: Objects,
         entries: Entries,
     ) -> Result<FetchedPackage, PackageError> {
-        let mut objects = Objects::start(task, folder)?;
         let entries = entries.with_links(task, |object| objects.text(task, object))?;
-        let mut staged = self.store.stage()?;
+        let mut staged = self.store.stage(&self.hold)?;
         let mut left_out = entries.left_out;
         let mut bytes = 0;
         objects.ask_for(entries.files.iter().map(|entry| &*entry.object));

@@ -71,7 +71,7 @@ impl PackageFetcher {
             client: &client,
             limits: &self.limits,
             source: host,
-            staged: self.store.stage()?,
+            staged: self.store.stage(&self.hold)?,
             left_out,
             files: 0,
             bytes: 0,

@@ -299,6 +299,9 @@ pub enum PackageError {
         /// What git says.
         detail: String,
     },
+    /// Another process has fetched packages that its lock does not name yet.
+    #[error("nothing was removed, because another command of Twig is fetching packages")]
+    Fetching,
     /// A package is not on this machine.
     #[error("the files of this version ({tree}) are not on this machine")]
     NotHere {

@@ -89,6 +89,19 @@ impl FileDifference {
 }
 
 impl PackageStore {
+    /// True if all files of a package are here, each as long as it was fetched: what the system had
+    /// not written when the power failed is missing or too short. Reads no file.
+    pub fn has_lengths(&self, tree: TreeDigest) -> bool {
+        let root = self.root_of(tree);
+        self.files_of(tree).is_ok_and(|list| {
+            let is_whole = |file: &PackageFile| {
+                let found = fs::symlink_metadata(root.join(&file.path));
+                found.is_ok_and(|found| found.is_file() && found.len() == file.size)
+            };
+            list.files().iter().all(is_whole)
+        })
+    }
+
     /// Compares every file of a package with its list.
     pub fn check(&self, tree: TreeDigest) -> Result<Vec<ChangedFile>, PackageError> {
         Ok(self.check_signed(tree)?.changed)
@@ -188,8 +201,10 @@ impl PackageStore {
         text.lines().map(PathBuf::from).collect()
     }
 
-    /// Removes packages that no lock names: neither one that was seen, nor one of `also`.
+    /// Removes packages that no lock names: neither one that was seen, nor one of `also`. Fails
+    /// while another process fetches packages, which its lock does not name yet.
     pub fn collect(&self, also: &[TreeDigest], is_trial: bool) -> Result<Collected, PackageError> {
+        let _alone = if is_trial { None } else { self.refuse_holds()? };
         let mut needed: BTreeSet<TreeDigest> = also.iter().copied().collect();
         for path in self.seen_locks() {
             let lock = read_lock(&path).map_err(|trouble| PackageError::Disk {

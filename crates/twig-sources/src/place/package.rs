@@ -137,6 +137,11 @@ impl LibraryPlace {
         self.package.is_some()
     }
 
+    /// The name of the package, if it is one.
+    pub(crate) fn package_name(&self) -> Option<&LibraryName> {
+        self.package.as_ref().map(|package| &package.wanted.name)
+    }
+
     /// Markdown files in `prompts`, beside libraries of other kinds: elsewhere in a repository,
     /// Markdown is about the repository.
     fn plain_prompts(&self, others: &[Candidate]) -> Option<Candidate> {

@@ -74,11 +74,20 @@ impl Index {
         if Arc::ptr_eq(catalog, &self.catalog) {
             return Ok(());
         }
-        let mut writer = self.database.writer()?;
+        let is_first = self.catalog.libraries().is_empty();
+        let mut writer = if is_first {
+            self.database.filler()?
+        } else {
+            self.database.writer()?
+        };
         for rows in [&mut self.prompts, &mut self.documents] {
             rows.follow(world, &mut writer, &self.catalog, catalog)?;
         }
-        writer.commit()?;
+        if is_first {
+            writer.end_filling()?;
+        } else {
+            writer.commit()?;
+        }
         self.skills = skills_of_documents(catalog);
         self.catalog = Arc::clone(catalog);
         Ok(())
@@ -281,8 +290,8 @@ fn skills_of_documents(catalog: &Catalog) -> Vec<Option<u32>> {
     let prompts = (0..).zip(SearchItem::all(catalog, SearchScope::Prompts));
     let skills: HashMap<(&str, &str), u32> = prompts
         .filter_map(|(place, prompt)| {
-            let (root, file) = prompt.skill_file()?;
-            Some(((root, folder_of(file)), place))
+            let (library, file) = prompt.skill_file()?;
+            Some(((library, folder_of(file)), place))
         })
         .collect();
     if skills.is_empty() {
@@ -291,10 +300,10 @@ fn skills_of_documents(catalog: &Catalog) -> Vec<Option<u32>> {
     let documents = SearchItem::all(catalog, SearchScope::Documents);
     documents
         .map(|document| {
-            let (root, mut path) = document.document_file()?;
+            let (library, mut path) = document.document_file()?;
             while !path.is_empty() {
                 path = folder_of(path);
-                if let Some(place) = skills.get(&(root, path)) {
+                if let Some(place) = skills.get(&(library, path)) {
                     return Some(*place);
                 }
             }

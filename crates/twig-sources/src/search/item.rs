@@ -82,7 +82,7 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    /// The folder of its library and the `SKILL.md` in it that it is made from, if it is a skill.
+    /// The name of its library and the `SKILL.md` in it that it is made from, if it is a skill.
     pub(super) fn skill_file(self) -> Option<(&'c str, &'c str)> {
         let (library, file) = match self {
             Self::Prompt(found) => match &found.prompt.messages.first()?.content {
@@ -91,9 +91,9 @@ impl<'c> SearchItem<'c> {
             },
             Self::Document(found) => (found.library, found.document.file()?),
         };
-        let (root, file) = (&*library.root, file.as_str());
+        let (name, file) = (library.name.as_str(), file.as_str());
         let is_skill = file == SKILL_FILE || file.ends_with("/SKILL.md");
-        is_skill.then_some((root, file))
+        is_skill.then_some((name, file))
     }
 
     /// True if it belongs in the index: of the files of a skill, those that describe what it does.
@@ -113,12 +113,12 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    /// The folder of its library and its file, if it is a document in a folder.
+    /// The name of its library and its file, if it is a document in a folder.
     pub(super) fn document_file(self) -> Option<(&'c str, &'c str)> {
         match self {
             Self::Document(found) => {
                 let file = found.document.file()?;
-                Some((&found.library.root, file.as_str()))
+                Some((found.library.name.as_str(), file.as_str()))
             }
             Self::Prompt(_) => None,
         }

@@ -4,7 +4,8 @@
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, available_parallelism};
 
 use rusqlite::Result;
 use twig_core::Catalog;
@@ -16,10 +17,17 @@ use super::item::{SearchItem, TextSource, WrittenRow};
 /// Bytes of all texts together. Later items are found by name, title and description alone.
 const TEXTS: usize = 256 * 1024 * 1024;
 
-/// Items that are read ahead. Each takes at most twice [`TEXT`](super::item::TEXT) bytes.
-const QUEUED: usize = 32;
-/// From this many items on, a second thread is worth starting.
+/// Items that are read ahead at a time: handing over each one would wake a thread each time.
+const PORTION: usize = 16;
+/// Bytes from which on a portion is handed over as it is.
+const PORTION_BYTES: usize = 1024 * 1024;
+/// Portions that wait to be written. The last text of each may have twice
+/// [`TEXT`](super::item::TEXT) bytes more.
+const PORTIONS: usize = 2;
+/// From this many items on, other threads are worth starting.
 const MANY: usize = 16;
+/// Maximum number of other threads that read.
+const READERS: usize = 3;
 
 /// What is known of one row.
 #[derive(Debug, Clone, Copy, Default)]
@@ -190,7 +198,7 @@ impl Rows {
     }
 }
 
-/// Reads items, and hands each with its number to `write`. Many are read by a second thread while
+/// Reads items, and hands each with its number to `write`. Many are read by other threads while
 /// this one writes; this one also reads when it would have to wait.
 fn read_many(
     world: TextSource<'_>,
@@ -203,29 +211,50 @@ fn read_many(
         let (_, item) = items.get(at)?;
         Some((at, item.write(world)))
     };
-    std::thread::scope(|scope| {
-        let (sender, read) = sync_channel(QUEUED);
-        if items.len() < MANY {
-            drop(sender);
-        } else {
-            // Without a second thread this one reads everything.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, move || {
-                while let Some(written) = read_next() {
-                    if sender.send(written).is_err() {
-                        return;
-                    }
-                }
-            });
+    let read_portion = || {
+        let (mut portion, mut bytes) = (Vec::new(), 0);
+        while portion.len() < PORTION
+            && bytes < PORTION_BYTES
+            && let Some((at, written)) = read_next()
+        {
+            bytes += written.row.text.len() + written.row.parts.len();
+            portion.push((at, written));
         }
+        portion
+    };
+    let read_portions = |sender: SyncSender<Vec<(usize, WrittenRow)>>| {
         loop {
-            let (at, written) = match read.try_recv().ok().or_else(read_next) {
-                Some(written) => written,
-                None => match read.recv() {
-                    Ok(written) => written,
-                    Err(_) => return Ok(()),
+            let portion = read_portion();
+            if portion.is_empty() || sender.send(portion).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let (sender, portions) = sync_channel(PORTIONS);
+        if items.len() >= MANY {
+            let others = available_parallelism().map_or(1, |all| all.get() - 1);
+            for _ in 0..others.clamp(1, READERS) {
+                let sender = sender.clone();
+                // Without other threads this one reads everything.
+                let _ = Builder::new().spawn_scoped(scope, || read_portions(sender));
+            }
+        }
+        drop(sender);
+        loop {
+            let portion = match portions.try_recv() {
+                Ok(portion) => portion,
+                Err(_) => match read_next() {
+                    Some(written) => vec![written],
+                    None => match portions.recv() {
+                        Ok(portion) => portion,
+                        Err(_) => return Ok(()),
+                    },
                 },
             };
-            write(at, written)?;
+            for (at, written) in portion {
+                write(at, written)?;
+            }
         }
     })
 }

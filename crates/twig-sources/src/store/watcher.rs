@@ -27,8 +27,9 @@ const LOOKS: [Duration; 5] = [
     Duration::from_millis(100),
 ];
 
-/// Minimum time between two signals while events arrive continuously.
-const PACE: Duration = Duration::from_millis(5);
+/// Minimum time between two signals while events arrive continuously. Writes that follow each other
+/// are announced ten times a second at most, so checking more often would only slow the writer down.
+const PACE: Duration = Duration::from_millis(25);
 
 /// How often to check without an event.
 const TICK: Duration = Duration::from_millis(250);

@@ -315,20 +315,26 @@ impl WriterThread {
         batch: &[QueuedWrite],
         is_tight: bool,
     ) -> Result<Outcomes, BatchError> {
+        // A single write needs none: if it is refused, the whole transaction is rolled back. SQLite
+        // copies every page that is written after a savepoint.
+        let savepoint = |step: &'static str| match batch.len() {
+            1 => Ok(0),
+            _ => sql.run(step, []),
+        };
         let apply_one = |write: &Write| {
             if is_tight && !write.makes_room() {
                 return Ok(Err(StoreError::DiskFull));
             }
-            sql.run("SAVEPOINT one", [])?;
+            savepoint("SAVEPOINT one")?;
             let outcome = match apply(sql, &self.handle.workspace, &self.limits, write, now()) {
                 Ok(written) => Ok(written),
                 Err(SqliteError::Refused(error)) if error.is_callers() => {
-                    sql.run("ROLLBACK TO one", [])?;
+                    savepoint("ROLLBACK TO one")?;
                     Err(error)
                 }
                 Err(fault) => return Err(fault),
             };
-            sql.run("RELEASE one", [])?;
+            savepoint("RELEASE one")?;
             Ok(outcome)
         };
         let each = batch.iter().enumerate();

@@ -33,6 +33,7 @@ fn fetch(
         store: PackageStore::new(&folder.path().join("packages")),
         limits,
         environment: GitEnvironment::default(),
+        hold: twig_sources::FetchHold::default(),
     };
     let result = fetcher.fetch_index(&server.base(), &|_| {});
     if result.is_err() {

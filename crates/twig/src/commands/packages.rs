@@ -8,6 +8,7 @@ pub(super) mod gc;
 pub(super) mod install;
 pub(super) mod inventory;
 mod overview;
+mod package_row;
 pub(super) mod remove;
 mod resolve;
 pub(super) mod scope;
@@ -19,7 +20,7 @@ pub(super) mod why;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use twig_packages::{LockedLibrary, PackageSource};
-use twig_sources::{PackageError, PackageFetcher, PackageStore, SourceKeys};
+use twig_sources::{FetchHold, PackageError, PackageFetcher, PackageStore, SourceKeys};
 
 use crate::command_error::{CommandError, reason};
 use crate::config;
@@ -33,6 +34,7 @@ fn fetcher(places: &Places) -> Result<PackageFetcher, CommandError> {
         limits: config::load(places)?.packages,
         environment: git_environment(),
         keys: pinned_keys(places)?,
+        hold: FetchHold::default(),
     })
 }
 
@@ -125,6 +127,9 @@ impl From<PackageError> for CommandError {
             PackageError::NoIndex { source_text } => command_error.hint(format!(
                 "if it is a repository, write `git+{source_text}`"
             )),
+            PackageError::Fetching => {
+                command_error.hint("run `twig gc` again when that command has ended")
+            }
             PackageError::NotHere { .. } => command_error.hint("run `twig install`"),
             PackageError::BadList { .. } => command_error.hint("run `twig install --repair`"),
             _ => command_error,

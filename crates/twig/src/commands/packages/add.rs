@@ -1,5 +1,6 @@
 //! `twig add SOURCE`: fetches a package, shows what is in it, locks it and serves it from now on.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -9,6 +10,7 @@ use twig_sources::{LeftOutFile, LiveCatalog, PackageFetcher, WantedPackage};
 
 use super::changes_report::{CapabilityRow, capability_rows};
 use super::overview::{ManifestProblemRow, PackageOverview, RemotePluginRow};
+use super::package_row::PackageRow;
 use super::resolve::{ResolvedPackage, resolve, side_by_side};
 use super::scope::PackageScope;
 use super::{fetcher, version_of, warn_of_old_git};
@@ -45,12 +47,8 @@ pub(crate) struct PackageAddOptions<'o> {
 /// One package as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 pub(super) struct AddedPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     tree: String,
     files: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -214,10 +212,7 @@ impl NewPackage {
             why: part.reason.to_owned(),
         });
         AddedPackage {
-            name: locked.name.to_string(),
-            source: locked.source.to_string(),
-            reference: locked.reference.clone(),
-            commit: locked.commit.clone(),
+            package: PackageRow::of(locked),
             tree: locked.tree.to_string(),
             files: locked.files,
             license: locked.license.clone(),
@@ -296,7 +291,21 @@ fn look(
     wanted: WantedPackage,
     resolved: ResolvedPackage,
 ) -> Result<NewPackage, CommandError> {
-    let live = opened(places, &wanted, &resolved.locked)?;
+    let ResolvedPackage { locked, fetched } = resolved;
+    let read = || PackageOverview::read(&fetcher.store, fetched.tree, &fetched.files);
+    // Both read every file, one of them on another thread.
+    let (live, overview) = std::thread::scope(|scope| {
+        let reading = std::thread::Builder::new().spawn_scoped(scope, read);
+        let live = opened(places, &wanted, &locked);
+        let overview = reading.map(std::thread::ScopedJoinHandle::join);
+        (live, overview)
+    });
+    let live = live?;
+    let overview = match overview {
+        Ok(Ok(overview)) => overview,
+        // Without another thread, or with a panic there, which shows here as well.
+        _ => read(),
+    };
     let catalog = live.live.snapshot();
     let is_of = |name: &LibraryName| *name == wanted.name;
     let libraries = catalog
@@ -314,15 +323,11 @@ fn look(
     if prompts.is_empty() {
         return Err(nothing(&wanted, &live.live));
     }
-    let ResolvedPackage {
-        locked,
-        fetched: package,
-    } = resolved;
     Ok(NewPackage {
-        overview: PackageOverview::read(&fetcher.store, package.tree, &package.files),
+        overview,
         wanted,
         locked,
-        left_out: package.left_out,
+        left_out: fetched.left_out,
         prompts,
         skills,
     })
@@ -358,7 +363,10 @@ fn opened(
     let mut lock = twig_packages::PackageLock::default();
     lock.insert(locked.clone());
     let path = folder.path().join(twig_packages::lock::LOCK_FILE);
-    std::fs::write(&path, lock.to_text())?;
+    let mut file = std::fs::File::create(&path)?;
+    file.write_all(lock.to_text().as_bytes())?;
+    // Files that were written a moment ago are waited for, in case that more follows.
+    file.set_modified(std::time::UNIX_EPOCH)?;
     let mut config = config::load(places)?;
     config.libraries = vec![twig_sources::Remembered {
         package: Some(wanted.clone()),

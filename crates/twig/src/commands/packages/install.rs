@@ -8,6 +8,7 @@ use twig_core::LibraryName;
 use twig_packages::{LockedLibrary, PackageLock, PackageLockError};
 use twig_sources::{PackageError, PackageFetcher, WantedPackage};
 
+use super::package_row::PackageRow;
 use super::resolve::{fetch_locked, resolve, side_by_side};
 use super::scope::PackageScope;
 use super::{fetcher, short, warn_of_old_git};
@@ -40,12 +41,8 @@ pub(crate) struct InstallArgs {
 /// One package as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct InstalledPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     tree: String,
     files: u64,
     /// `unchanged`, `fetched`, `locked` or `removed`.
@@ -55,10 +52,7 @@ struct InstalledPackage {
 impl InstalledPackage {
     fn new(locked: &LockedLibrary, state: &'static str) -> Self {
         Self {
-            name: locked.name.to_string(),
-            source: locked.source.to_string(),
-            reference: locked.reference.clone(),
-            commit: locked.commit.clone(),
+            package: PackageRow::of(locked),
             tree: locked.tree.to_string(),
             files: locked.files,
             state,
@@ -109,15 +103,16 @@ fn report(rows: &[InstalledPackage], is_done: bool, ui: &mut Ui) -> Result<(), C
         .iter()
         .map(|row| {
             vec![
-                row.name.clone(),
+                row.package.name.clone(),
                 row.state.to_owned(),
-                row.reference.clone().unwrap_or_default(),
-                row.commit
+                row.package.reference.clone().unwrap_or_default(),
+                row.package
+                    .commit
                     .as_deref()
                     .map(short)
                     .unwrap_or_default()
                     .to_owned(),
-                row.source.clone(),
+                row.package.source.clone(),
             ]
         })
         .collect();
@@ -229,15 +224,17 @@ fn take(
     };
     match step {
         InstallStep::Locked(locked) => {
-            let is_here = fetcher.store.has(locked.tree);
+            let (store, tree) = (&fetcher.store, locked.tree);
+            let is_here = store.has(tree);
             // A list that cannot be read is a change, too.
             let is_same = || {
-                fetcher
-                    .store
-                    .check(locked.tree)
-                    .is_ok_and(|it| it.is_empty())
+                if options.repair {
+                    store.check(tree).is_ok_and(|it| it.is_empty())
+                } else {
+                    store.has_lengths(tree)
+                }
             };
-            if is_here && (!options.repair || is_same()) {
+            if is_here && is_same() {
                 return Ok((locked.clone(), "unchanged"));
             }
             if options.offline {

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use twig_core::LibraryName;
+use twig_packages::source::is_commit;
 use twig_packages::{LockedLibrary, PackageChanges, PackageLock, PackageSource, VersionTag};
 use twig_sources::{
     PackageError, PackageFetcher, ReferenceKind, RemoteReferences, ResolvedReference, WantedPackage,
 };
 
 use super::changes_report::{ChangesReport, changes, print_changes};
+use super::package_row::PackageRow;
 use super::resolve::{fetch, fetch_locked, resolve, side_by_side};
 use super::scope::{PackageScope, ScopedPackage, selected};
 use super::{fetcher, short, version_of};
@@ -58,12 +60,8 @@ pub(crate) struct OutdatedArgs {
 /// One package and its newest version, as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct OutdatedPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     /// Absent for an index, which has no versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     newest_ref: Option<String>,
@@ -155,10 +153,7 @@ impl UpdateTarget {
             NewestVersion::Index(now) => (None, Some(now)),
         };
         OutdatedPackage {
-            name: self.locked.name.to_string(),
-            source: self.locked.source.to_string(),
-            reference: self.locked.reference.clone(),
-            commit: self.locked.commit.clone(),
+            package: PackageRow::of(&self.locked),
             newest_ref: target.map(|it| it.reference.clone()),
             newest_commit: target.map(|it| it.commit.clone()),
             newest_tree: now.map(|it| it.tree.to_string()),
@@ -408,7 +403,14 @@ fn target(
         Some(reference) if references.tags.contains_key(reference) => {
             Some(newest(reference).unwrap_or_else(|| reference.clone()))
         }
-        Some(reference) => Some(reference.clone()),
+        Some(reference) if references.branches.contains_key(reference) || is_commit(reference) => {
+            Some(reference.clone())
+        }
+        // It was deleted, which is no reason to stay if it named a version and there are newer ones.
+        Some(reference) => match newest(reference) {
+            Some(newest) => Some(newest),
+            None => return Err(deleted(locked, reference, references)),
+        },
     };
     let mut resolved = references.resolve(source, reference.as_deref())?;
     // A version that was removed is no reason to go back.
@@ -426,6 +428,21 @@ fn target(
         };
     }
     Ok(resolved)
+}
+
+/// The error for a branch or tag that its source no longer has.
+fn deleted(locked: &LockedLibrary, reference: &str, references: &RemoteReferences) -> CommandError {
+    let (source, name) = (&locked.source, &locked.name);
+    let message =
+        format!("{source} no longer has `{reference}`; the version in the lock is still served");
+    let newest = VersionTag::newest(references.tags.keys().map(String::as_str), None);
+    let others = newest
+        .map(|tag| tag.tag)
+        .or_else(|| references.head.clone());
+    let other = others.map_or_else(String::new, |it| format!(", such as `{it}`"));
+    CommandError::fixable(message).hint(format!(
+        "set `ref` of `{name}` in the configuration to a tag or branch that it has{other}, and run `twig install`"
+    ))
 }
 
 fn moved(source_text: &str, reference: &str, locked: &str, now: &str) -> CommandError {

@@ -14,6 +14,7 @@ use twig_sources::{
     SkillSignature, SourceKeys,
 };
 
+use super::package_row::PackageRow;
 use super::scope::selected;
 use super::{pinned_keys, seconds_now, store, version_of};
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
@@ -72,12 +73,8 @@ pub(crate) struct VerifyArgs {
 /// One package as scripts see it; this shape is stable.
 #[derive(Debug, Serialize)]
 struct VerifiedPackage {
-    name: String,
-    source: String,
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    commit: Option<String>,
+    #[serde(flatten)]
+    package: PackageRow,
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<String>,
     files: usize,
@@ -162,7 +159,10 @@ fn verify(options: &VerifyArgs, places: &Places, ui: &mut Ui) -> Result<ExitCode
                 None => Verification {
                     row: VerifiedPackage {
                         error: Some("it is not in the lock: run `twig install`".to_owned()),
-                        ..VerifiedPackage::new(name.as_str(), &package.wanted.source)
+                        ..VerifiedPackage::new(PackageRow::unlocked(
+                            name.as_str(),
+                            &package.wanted.source,
+                        ))
                     },
                     version: String::new(),
                     lines: Vec::new(),
@@ -219,12 +219,9 @@ struct Verification {
 }
 
 impl VerifiedPackage {
-    fn new(name: &str, source: &PackageSource) -> Self {
+    fn new(package: PackageRow) -> Self {
         Self {
-            name: name.to_owned(),
-            source: source.to_string(),
-            reference: None,
-            commit: None,
+            package,
             tree: None,
             files: 0,
             changed: Vec::new(),
@@ -240,10 +237,8 @@ impl VerifiedPackage {
 impl Verification {
     fn of(store: &PackageStore, locked: &LockedLibrary, keys: &SourceKeys) -> Self {
         let row = VerifiedPackage {
-            reference: locked.reference.clone(),
-            commit: locked.commit.clone(),
             tree: Some(locked.tree.to_string()),
-            ..VerifiedPackage::new(locked.name.as_str(), &locked.source)
+            ..VerifiedPackage::new(PackageRow::of(locked))
         };
         let mut verification = Self {
             row,
@@ -348,7 +343,7 @@ impl Verification {
     /// The first line: what is unchanged, and who signed it. It never says that anything is safe.
     fn summary(&self) -> String {
         let row = &self.row;
-        let start = format!("{}  {}", row.name, self.version);
+        let start = format!("{}  {}", row.package.name, self.version);
         let start = start.trim_end();
         if let Some(error) = row.error.as_ref().filter(|_| row.files == 0) {
             return format!("{start}  {error}");

@@ -331,15 +331,47 @@ fn variables_of_a_hook_do_not_mislead_git() {
 }
 
 #[test]
-fn the_same_files_under_two_names_are_said_to_be_served_once() {
+fn packages_with_the_same_files_are_served_each_with_its_own_choice() {
     let test = PackageTest::new();
     let repo = test.repo("kit");
+    repo.write("skills/doc/SKILL.md", skill("doc", "Write the text."));
+    repo.commit("doc");
+    repo.tag("v1.1.0");
+    let from = source(&repo);
+    test.ok(["add", &from, "--only", "pdf", "--yes"]);
+    test.ok(["add", &from, "--only", "doc", "--as", "again", "--yes"]);
+    assert_eq!(test.prompts(), ["again:doc", "kit:pdf"]);
+    let shown = test.ok(["render", "again:doc"]);
+    assert!(shown.contains("Write the text."), "{shown}");
+    // One folder of files, which stays as long as one of them needs it.
+    test.ok(["remove", "kit"]);
+    assert_eq!(test.json(["gc"])["kept"], 1);
+    assert_eq!(test.prompts(), ["again:doc"]);
+}
+
+#[test]
+fn gc_leaves_what_another_command_is_adding() {
+    let test = PackageTest::new();
+    let repo = test.repo("kit");
+    let lock = test.env.home().join(".local/share/twig/packages.lock");
     test.ok(["add", &source(&repo), "--yes"]);
-    test.ok(["add", &source(&repo), "--as", "again", "--yes"]);
-    assert_eq!(test.prompts(), ["kit:pdf"]);
-    let checked = test.run(["check"]).to_string();
-    let expected = "the package `again` is not served: it has the same files as `kit`, which is";
-    assert!(checked.contains(expected), "{checked}");
+    test.ok(["remove", "kit"]);
+    // As a command holds it from its first fetch until its lock names the package.
+    let held = fs::File::open(&lock).unwrap();
+    held.lock_shared().unwrap();
+    insta::assert_snapshot!(test.refused(["gc"]), @"
+    error: nothing was removed, because another command of Twig is fetching packages
+    hint: run `twig gc` again when that command has ended
+    ");
+    assert_eq!(
+        test.json(["gc", "--dry-run"])["removed"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    drop(held);
+    assert_eq!(test.json(["gc"])["removed"].as_array().unwrap().len(), 1);
 }
 
 /// Nothing is checked out, so an old git is no reason to refuse.

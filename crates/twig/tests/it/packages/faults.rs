@@ -639,6 +639,30 @@ fn a_changed_file_is_never_served_and_repair_fetches_it_again() {
     assert_eq!(fs::read(&path).unwrap(), good);
 }
 
+/// As after a power failure: the list reached the disk, and some of the files did not.
+#[test]
+fn files_that_never_reached_the_disk_are_not_served_and_fetched_again() {
+    let test = PackageTest::new();
+    let repo = test.repo("kit");
+    repo.write("skills/doc/SKILL.md", skill("doc", "The text."));
+    repo.commit("doc");
+    repo.tag("v1.1.0");
+    test.ok(["add", &source(&repo), "--yes"]);
+    let path = test.package().join("skills/pdf/SKILL.md");
+    let good = fs::read(&path).unwrap();
+    let half = &good[..good.len() / 2];
+    for torn in [&b""[..], half] {
+        edit(&path, torn);
+        assert_ne!(test.run(["render", "kit:pdf"]).code, 0);
+        assert_eq!(test.run(["render", "kit:doc"]).code, 0);
+        let said = test.refused(["install", "--offline"]);
+        assert!(said.contains("`kit` was changed"), "{said}");
+        assert_eq!(test.json(["install"])[0]["state"], "fetched");
+        assert_eq!(fs::read(&path).unwrap(), good);
+    }
+    assert_eq!(test.json(["install"])[0]["state"], "unchanged");
+}
+
 #[test]
 fn a_repair_that_fails_keeps_what_is_good() {
     let test = PackageTest::new();

@@ -338,3 +338,37 @@ fn gc_forgets_versions_before_updates_of_what_was_removed() {
     test.ok(["gc"]);
     assert_eq!(test.packages(), [""; 0]);
 }
+
+#[test]
+fn a_deleted_version_leads_to_a_newer_one() {
+    let (test, repo) = with_newer();
+    repo.git(["tag", "-d", "v1.0.0"]);
+    test.ok(["update", "--yes"]);
+    let config = fs::read_to_string(test.config_path()).unwrap();
+    assert!(config.contains("ref = \"v1.1.0\""), "{config}");
+}
+
+#[test]
+fn a_deleted_tag_without_a_newer_version_says_what_to_do() {
+    let test = PackageTest::new();
+    let repo = test.repo("kit");
+    repo.tag("nightly");
+    let from = source(&repo);
+    test.ok(["add", &format!("{from}#nightly"), "--yes"]);
+    repo.git(["tag", "-d", "nightly"]);
+    for command in [&["update", "--yes"][..], &["outdated"]] {
+        let said = test.refused(command.iter().copied());
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said, @"
+            error: the package `kit` was not updated: git+file://[root]/repos/kit.git no longer has `nightly`; the version in the lock is still served
+            hint: set `ref` of `kit` in the configuration to a tag or branch that it has, such as `v1.0.0`, and run `twig install`
+            ");
+        }
+    }
+    assert_eq!(test.prompts(), ["kit:pdf"]);
+    // The sentence is right.
+    let config = fs::read_to_string(test.config_path()).unwrap();
+    fs::write(test.config_path(), config.replace("nightly", "v1.0.0")).unwrap();
+    test.ok(["install"]);
+    assert!(test.lock().contains("ref = \"v1.0.0\""), "{}", test.lock());
+}

@@ -101,7 +101,7 @@ fn a_resource_is_added_shown_changed_and_listed() {
     api  file:///v2.md  text/x-rst  The API
     --- exit 0
     ");
-    insta::assert_snapshot!(timeless(&done(&env, &["resource", "show", "api", "--json"])), @r#"
+    insta::assert_snapshot!(timeless(&done(&env, &["resource", "show", "api", "--json"])), @r##"
     {
       "workspace": "default",
       "project": "garden",
@@ -117,7 +117,7 @@ fn a_resource_is_added_shown_changed_and_listed() {
       "labels": [],
       "text": "# API"
     }
-    "#);
+    "##);
     insta::assert_snapshot!(timeless(&done(&env, &["resource", "history", "api"])), @"
     1  [time]  create  twig  5 bytes  file:///api.md  text/markdown  The API
     2  [time]  update  twig  5 bytes  file:///v2.md   text/x-rst     The API
