@@ -5,7 +5,6 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use serde_json::value::RawValue;
 use twig_core::{Catalog, RenderError, World};
@@ -408,7 +407,7 @@ impl Connection {
     fn observe_answer(
         &mut self,
         method: &str,
-        began: Duration,
+        began: u64,
         answered: &Result<WrittenAnswer, Refusal>,
     ) {
         let mut noted = self.note.take();

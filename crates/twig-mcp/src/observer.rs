@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use twig_core::problem::shorten;
 
@@ -12,8 +11,8 @@ const LONGEST_NAME: usize = 200;
 
 /// What wants to know about answered requests.
 pub trait Observer: Send + Sync + fmt::Debug {
-    /// A clock that never goes back, from any start.
-    fn clock(&self) -> Duration;
+    /// Microseconds of a clock that never goes back, from any start.
+    fn clock(&self) -> u64;
 
     /// Called once for each request that was answered. It must not block.
     fn answered(&self, request: &ObservedRequest<'_>);
@@ -40,8 +39,8 @@ pub struct ObservedRequest<'a> {
     pub is_function: bool,
     /// What became of it.
     pub outcome: ObservedOutcome,
-    /// How long it took.
-    pub took: Duration,
+    /// How long it took, in microseconds.
+    pub micros: u64,
 }
 
 /// What became of a request.
@@ -62,7 +61,8 @@ pub(crate) struct UseNote(Mutex<NotedUse>);
 /// The same, once it is answered or waits for a job.
 #[derive(Debug, Default)]
 pub(crate) struct NotedUse {
-    pub(crate) began: Duration,
+    /// When it began, by the observer's clock.
+    pub(crate) began: u64,
     pub(crate) method: Box<str>,
     pub(crate) client: Option<Box<str>>,
     pub(crate) tool: Option<Box<str>>,
@@ -116,7 +116,7 @@ impl NotedUse {
             version: self.version,
             is_function: self.is_function,
             outcome,
-            took: observer.clock().saturating_sub(self.began),
+            micros: observer.clock().saturating_sub(self.began),
         });
     }
 }

@@ -61,7 +61,7 @@ impl ReadEntry {
             ObservedOutcome::Failed => ("failed", None),
             ObservedOutcome::Refused(code) => ("refused", Some(code)),
         };
-        let micros = u32::try_from(request.took.as_micros()).unwrap_or(u32::MAX);
+        let micros = u32::try_from(request.micros).unwrap_or(u32::MAX);
         Self {
             time: now().to_string(),
             actor: request.actor.unwrap_or(LOCAL).into(),
@@ -222,7 +222,7 @@ mod tests {
             version: Some(2),
             is_function: false,
             outcome: ObservedOutcome::Done,
-            took: Duration::from_micros(1_500),
+            micros: 1_500,
         }
     }
 

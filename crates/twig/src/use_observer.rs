@@ -1,6 +1,6 @@
 //! Passes answered requests to the log of reads and to the counts of use, if they are wanted.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use twig_mcp::{ObservedRequest, Observer};
 
@@ -61,8 +61,8 @@ impl UseObserver {
 }
 
 impl Observer for UseObserver {
-    fn clock(&self) -> Duration {
-        self.started.elapsed()
+    fn clock(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     fn answered(&self, request: &ObservedRequest<'_>) {

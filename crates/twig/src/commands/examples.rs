@@ -310,6 +310,10 @@ const EXAMPLES: &[ExampleRow] = &[
     ("resource edit", &["twig resource edit plan"]),
     ("resource rename", &["twig resource rename plan plan-2"]),
     (
+        "resource label",
+        &["twig resource label plan production --version 2"],
+    ),
+    (
         "export",
         &[
             "twig export --to claude",

@@ -143,7 +143,7 @@ fn unused(
             *last = (*last).max(used.last);
         }
     }
-    let opened = OpenedCatalog::open(&options.sources)?;
+    let opened = OpenedCatalog::open_with_store(&options.sources, ui)?;
     let catalog = opened.live.snapshot();
     let rows = catalog.prompts(0).filter_map(|found| {
         let prompt = &*found.prompt.full_name;

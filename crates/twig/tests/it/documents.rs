@@ -423,7 +423,7 @@ fn the_projects_in_the_documents_work() {
         );
         count += 1;
     }
-    assert_eq!(count, 12);
+    assert_eq!(count, 15);
 }
 
 /// The page on clients names the files that are written, with the entries that are written there.

@@ -71,7 +71,7 @@ fn a_part_of_a_project_has_no_tools_for_the_project() {
         let count = listed["result"]["tools"].as_array().map(Vec::len);
         (count, got["error"]["code"].clone())
     };
-    assert_eq!(only("garden"), (Some(15), Value::Null));
+    assert_eq!(only("garden"), (Some(16), Value::Null));
     assert_eq!(only("garden:w*"), (Some(4), json!(-32602)));
     assert_eq!(only("lib"), (Some(4), json!(-32602)));
 }
@@ -356,12 +356,12 @@ fn a_store_that_cannot_be_read_is_a_problem_and_no_more() {
     opened
         .write_all_at(&99_u32.to_be_bytes(), 60)
         .expect("writable");
-    insta::assert_snapshot!(env.run(["list"]), @r#"
+    insta::assert_snapshot!(env.run(["list"]), @"
     lib:hello    Greet
     --- stderr
-    warning: the prompts of the store are not included: The file of workspace 'default' was written by a newer Twig (version 99 of the file; this one knows 4): update Twig
+    warning: the prompts of the store are not included: The file of workspace 'default' was written by a newer Twig (version 99 of the file; this one knows 5): update Twig
     --- exit 0
-    "#);
+    ");
     let mut client = started(&env);
     assert_eq!(names(&mut client), ["lib:hello"]);
     let log = client.close().stderr;

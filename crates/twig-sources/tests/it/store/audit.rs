@@ -188,11 +188,9 @@ fn a_change_is_neither_altered_nor_removed_by_mistake() {
 #[test]
 fn a_server_that_is_killed_leaves_each_version_with_its_change() {
     let home = Home::with_project();
-    for round in 0..5_u64 {
+    for round in 0..5 {
         let mut child = child::start(home.workspaces.folder(), &format!("write r{round}"));
-        let acknowledged = child::lines(&mut child)
-            .take(3 + 5 * round as usize)
-            .count();
+        let acknowledged = child::lines(&mut child).take(3 + 5 * round).count();
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(acknowledged > 0);

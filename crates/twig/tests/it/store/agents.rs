@@ -137,7 +137,7 @@ fn what_an_agent_deleted_it_restores() {
     for (version, said) in [
         (
             1,
-            "Error: Prompt 'water' has no such version any more: `history` lists those that are kept",
+            "Error: Prompt 'water' has no version 1 any more (versions before 4 were dropped); the last one is 5",
         ),
         (
             6,

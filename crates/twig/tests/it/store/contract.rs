@@ -129,7 +129,7 @@ fn the_project_comes_before_libraries_and_writes_only_where_allowed() {
             .collect()
     };
     let all = tools(&mut client);
-    assert_eq!(all.len(), 15, "{all:?}");
+    assert_eq!(all.len(), 16, "{all:?}");
     let mut reader = env.serve_with(["--project", super::PROJECT, "--read-only"]);
     reader.initialize();
     let readers = [

@@ -97,14 +97,14 @@ fn fill(pair: &mut Pair) {
     let resource = json!({"name": "doc", "uri": "x://doc", "content": "one"});
     done(&mut pair.legacy, "create_resource", resource);
     pair.hear(&LISTS[..2]);
-    pair.see(15, &["p"], &["x://doc"]);
+    pair.see(16, &["p"], &["x://doc"]);
 }
 
 #[test]
 fn a_project_that_is_deleted_is_gone_until_it_is_made_again() {
     let env = with_project();
     let mut pair = Pair::start(&env);
-    pair.see(15, &[], &[]);
+    pair.see(16, &[], &[]);
     for _ in 0..3 {
         fill(&mut pair);
         twig(&env, &["project", "delete", PROJECT, "--force"]);
@@ -114,7 +114,7 @@ fn a_project_that_is_deleted_is_gone_until_it_is_made_again() {
         twig(&env, &["project", "create", PROJECT]);
         // It is empty, as before: only the tools are back.
         pair.hear(&LISTS[2..]);
-        pair.see(15, &[], &[]);
+        pair.see(16, &[], &[]);
     }
     fill(&mut pair);
     for client in [pair.legacy, pair.modern] {
@@ -147,7 +147,7 @@ fn a_project_that_is_renamed_is_gone_until_its_name_is_back() {
     assert_eq!(text(&mut other, "p"), "one");
     twig(&env, &["project", "rename", "other", PROJECT]);
     pair.hear(&LISTS);
-    pair.see(15, &["p"], &["x://doc"]);
+    pair.see(16, &["p"], &["x://doc"]);
     assert_eq!(text(&mut pair.legacy, "p"), "one");
     let update = json!({"name": "p", "content": "two", "expected_version": 1});
     done(&mut pair.legacy, "update_prompt", update);
@@ -160,5 +160,5 @@ fn a_project_that_is_renamed_is_gone_until_its_name_is_back() {
     twig(&env, &["project", "rename", PROJECT, "old"]);
     twig(&env, &["project", "create", PROJECT]);
     pair.legacy.notification(LISTS[0]);
-    pair.see(15, &[], &[]);
+    pair.see(16, &[], &[]);
 }

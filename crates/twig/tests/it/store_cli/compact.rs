@@ -99,7 +99,7 @@ fn old_versions_are_dropped_when_somebody_says_so() {
 }
 
 #[test]
-fn what_is_deleted_for_good_is_in_no_file() {
+fn text_that_is_deleted_for_good_is_in_no_file() {
     let env = garden();
     let data = env.home().join(".local/share");
     let empty = fs::metadata(workspaces(&env).join("default.db"))
@@ -108,15 +108,15 @@ fn what_is_deleted_for_good_is_in_no_file() {
     // A server of another project has the file open.
     let mut server = env.serve_with(["--project", "garden"]);
     server.initialize();
-    done(&env, &["project", "create", MARKER]);
+    done(&env, &["project", "create", "gone"]);
     let large = format!("{MARKER} ").repeat(20_000);
     fs::write(env.work().join("large"), &large).expect("writable");
     let add = [
-        "prompt", "add", MARKER, "-p", MARKER, "-d", MARKER, "-c", "@large",
+        "prompt", "add", "gone", "-p", "gone", "-d", MARKER, "-c", "@large",
     ];
     done(&env, &add);
     assert!(found(&data, MARKER) > 10_000);
-    let deleted = json(&env, &["project", "delete", MARKER, "--force", "--json"]);
+    let deleted = json(&env, &["project", "delete", "gone", "--force", "--json"]);
     assert_eq!(deleted["erased"], true, "{deleted}");
     assert_eq!(found(&data, MARKER), 0);
     let size = fs::metadata(workspaces(&env).join("default.db"))

@@ -61,6 +61,7 @@ fn a_prompt_is_added_shown_changed_and_listed() {
       "author": "twig",
       "description": null,
       "size": 9,
+      "labels": [],
       "text": "Water all"
     }
     "#);
@@ -113,6 +114,7 @@ fn a_resource_is_added_shown_changed_and_listed() {
       "uri": "file:///v2.md",
       "mime_type": "text/x-rst",
       "size": 5,
+      "labels": [],
       "text": "# API"
     }
     "##);

@@ -40,9 +40,9 @@ fn tools_that_write_come_and_go_with_the_project() {
     let mut pipes = piped(&served);
     for (command, count) in [
         (&["project", "delete", PROJECT, "--force"][..], 4),
-        (&["project", "create", PROJECT], 15),
+        (&["project", "create", PROJECT], 16),
         (&["project", "rename", PROJECT, "other"], 4),
-        (&["project", "rename", "other", PROJECT], 15),
+        (&["project", "rename", "other", PROJECT], 16),
     ] {
         let outcome = served.env.run(command.iter().copied());
         assert_eq!(outcome.code, 0, "{outcome}");
