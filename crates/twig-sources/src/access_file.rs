@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use twig_core::access::{
-    AccessChange, AccessError, AccessKey, AccessPlace, AccessRecord, AccessRole, Grantee,
-    OldSecret, RoleGrant,
+    AccessError, AccessKey, AccessPlace, AccessRecord, AccessRole, Grantee, OldSecret, RoleGrant,
 };
+use twig_core::audit::{AuditEntry, ChainDigest};
 use twig_core::store::{Timestamp, hex, read_hex};
 
 use crate::locked_file::{LockError, LockedFile, read_file};
@@ -140,8 +140,8 @@ struct RoleForm {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ChangeForm {
+    number: u64,
     at: i64,
-    actor: String,
     action: String,
     what: String,
     sha256: String,
@@ -166,12 +166,12 @@ fn to_bytes(record: &AccessRecord) -> io::Result<Vec<u8>> {
         role: grant.role.as_str().to_owned(),
         place: grant.place.as_text(),
     });
-    let changes = record.changes.iter().map(|change| ChangeForm {
-        at: change.at.0,
-        actor: change.actor.to_string(),
-        action: change.action.to_string(),
-        what: change.what.to_string(),
-        sha256: hex(&change.digest),
+    let changes = record.changes.iter().map(|(entry, digest)| ChangeForm {
+        number: entry.number,
+        at: entry.at.0,
+        action: entry.action.to_string(),
+        what: entry.what.to_string(),
+        sha256: digest.to_string(),
     });
     let form = AccessFileForm {
         form: FORM,
@@ -227,13 +227,16 @@ fn from_bytes(bytes: &[u8]) -> io::Result<AccessRecord> {
         });
     }
     for change in read.changes {
-        record.changes.push(AccessChange {
-            digest: digest(&change.sha256)?,
+        let entry = AuditEntry {
+            number: change.number,
             at: Timestamp(change.at),
-            actor: change.actor.into(),
+            actor: None,
+            client: None,
             action: change.action.into(),
             what: change.what.into(),
-        });
+        };
+        let digest = ChainDigest::from_bytes(digest(&change.sha256)?);
+        record.changes.push((entry, digest));
     }
     Ok(record)
 }
@@ -249,7 +252,7 @@ mod tests {
     fn a_record_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("twig/access.json");
-        let actor = ("twig", Timestamp(1_000));
+        let at = Timestamp(1_000);
         let key = change_access(&path, |record| {
             let place = AccessPlace::parse("acme").unwrap();
             let until = Some(Timestamp(9_000));
@@ -259,17 +262,17 @@ mod tests {
                 place,
                 until,
                 &[1; RANDOM_BYTES],
-                actor,
+                at,
             )
         });
         let key = key.unwrap();
         change_access(&path, |record| {
-            record.rotate_key("anna", Some(Timestamp(5_000)), &[2; RANDOM_BYTES], actor)
+            record.rotate_key("anna", Some(Timestamp(5_000)), &[2; RANDOM_BYTES], at)
         })
         .unwrap();
         let record = read_access(&path).unwrap();
         assert_eq!(record.keys[0].old.as_ref().unwrap().digest, key.digest());
-        assert_eq!(record.first_broken_change(), None);
+        assert!(record.verify().is_ok());
         assert_eq!(from_bytes(&to_bytes(&record).unwrap()).unwrap(), record);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains(&key.reveal()[16..]), "no secret is stored");
@@ -285,9 +288,7 @@ mod tests {
     fn a_refused_change_writes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.json");
-        let refused = change_access(&path, |record| {
-            record.revoke_key("anna", ("twig", Timestamp(0)))
-        });
+        let refused = change_access(&path, |record| record.revoke_key("anna", Timestamp(0)));
         assert!(matches!(refused, Err(AccessFileError::Refused(_))));
         assert!(!path.exists());
     }

@@ -5,6 +5,7 @@ use super::key_text::KeyText;
 use super::place::{AccessPlace, Grantee};
 use super::rights::{AccessRights, Principal};
 use super::verbs::AccessRole;
+use crate::audit::{AuditEntry, ChainBreak, ChainDigest, verify};
 use crate::store::Timestamp;
 
 /// The most keys, also revoked ones, and the most roles.
@@ -86,20 +87,11 @@ pub struct RoleGrant {
     pub place: AccessPlace,
 }
 
-/// A change of keys or roles.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessChange {
-    /// When it was made.
-    pub at: Timestamp,
-    /// By whom.
-    pub actor: Box<str>,
-    /// What was done, such as `key.create`.
-    pub action: Box<str>,
-    /// To what: names, roles and places, never a secret.
-    pub what: Box<str>,
-    /// SHA-256 of the digest before and of all of this.
-    pub digest: [u8; 32],
-}
+/// A change of keys or roles, and its place in the chain of all of them.
+pub type AccessChange = (AuditEntry, ChainDigest);
+
+/// The name of the log of these changes.
+const LOG: &str = "access";
 
 impl AccessKey {
     /// Whether it works.
@@ -137,9 +129,6 @@ fn is_over(until: Timestamp, now: Timestamp) -> bool {
     now.0 > until.0.saturating_add(LENIENCE)
 }
 
-/// Who changes the record, and when.
-type Actor<'a> = (&'a str, Timestamp);
-
 impl AccessRecord {
     /// Makes a key for a person who has none, with a first role.
     pub fn create_key(
@@ -149,7 +138,7 @@ impl AccessRecord {
         place: AccessPlace,
         expires: Option<Timestamp>,
         random: &[u8],
-        actor: Actor<'_>,
+        at: Timestamp,
     ) -> Result<KeyText, AccessError> {
         let who = Grantee::person(name)?;
         if self.working(name).is_some() {
@@ -163,14 +152,14 @@ impl AccessRecord {
             name: name.into(),
             digest: key.digest(),
             old: None,
-            created: actor.1,
+            created: at,
             expires,
             revoked: None,
         });
         let until = expires.map_or_else(String::new, |until| format!(", until {until}"));
         let what = format!("{name} ({}): {} {place}{until}", key.id(), role.as_str());
         self.grants.push(RoleGrant { who, role, place });
-        self.note(actor, "key.create", what);
+        self.note(at, "key.create", what);
         Ok(key)
     }
 
@@ -180,7 +169,7 @@ impl AccessRecord {
         name: &str,
         old_until: Option<Timestamp>,
         random: &[u8],
-        actor: Actor<'_>,
+        at: Timestamp,
     ) -> Result<KeyText, AccessError> {
         let no_key = || AccessError::NoKey(name.into());
         let found = self.working_mut(name).ok_or_else(no_key)?;
@@ -196,26 +185,26 @@ impl AccessRecord {
             format!(", the old one works until {until}")
         });
         let what = format!("{name} ({before} → {}){grace}", key.id());
-        self.note(actor, "key.rotate", what);
+        self.note(at, "key.rotate", what);
         Ok(key)
     }
 
     /// Revokes a key, and takes away the roles of its person.
-    pub fn revoke_key(&mut self, name: &str, actor: Actor<'_>) -> Result<(), AccessError> {
+    pub fn revoke_key(&mut self, name: &str, at: Timestamp) -> Result<(), AccessError> {
         let no_key = || AccessError::NoKey(name.into());
         let found = self.working_mut(name).ok_or_else(no_key)?;
-        found.revoked = Some(actor.1);
+        found.revoked = Some(at);
         found.old = None;
         let what = format!("{name} ({})", found.id);
         let is_theirs =
             |grant: &RoleGrant| matches!(&grant.who, Grantee::Person(it) if **it == *name);
         self.grants.retain(|grant| !is_theirs(grant));
-        self.note(actor, "key.revoke", what);
+        self.note(at, "key.revoke", what);
         Ok(())
     }
 
     /// Gives a role.
-    pub fn add_grant(&mut self, grant: RoleGrant, actor: Actor<'_>) -> Result<(), AccessError> {
+    pub fn add_grant(&mut self, grant: RoleGrant, at: Timestamp) -> Result<(), AccessError> {
         if let Grantee::Person(name) = &grant.who
             && self.working(name).is_none()
         {
@@ -227,18 +216,18 @@ impl AccessRecord {
         }
         check_room(self.grants.len(), "roles")?;
         self.grants.push(grant);
-        self.note(actor, "grant.add", format!("{who}: {role} {place}"));
+        self.note(at, "grant.add", format!("{who}: {role} {place}"));
         Ok(())
     }
 
     /// Takes a role away.
-    pub fn remove_grant(&mut self, grant: &RoleGrant, actor: Actor<'_>) -> Result<(), AccessError> {
+    pub fn remove_grant(&mut self, grant: &RoleGrant, at: Timestamp) -> Result<(), AccessError> {
         let (who, role, place) = words(grant);
-        let Some(at) = self.grants.iter().position(|known| known == grant) else {
+        let Some(found) = self.grants.iter().position(|known| known == grant) else {
             return Err(AccessError::NoGrant { who, role, place });
         };
-        self.grants.remove(at);
-        self.note(actor, "grant.remove", format!("{who}: {role} {place}"));
+        self.grants.remove(found);
+        self.note(at, "grant.remove", format!("{who}: {role} {place}"));
         Ok(())
     }
 
@@ -279,40 +268,25 @@ impl AccessRecord {
         keys.find(|key| *key.name == *name && key.revoked.is_none())
     }
 
-    fn note(&mut self, (actor, at): Actor<'_>, action: &str, what: String) {
-        let previous = self.changes.last().map_or([0; 32], |last| last.digest);
-        let mut change = AccessChange {
+    fn note(&mut self, at: Timestamp, action: &str, what: String) {
+        let last = self.changes.last();
+        let entry = AuditEntry {
+            number: last.map_or(1, |(entry, _)| entry.number + 1),
             at,
-            actor: actor.into(),
+            // Keys and roles are changed on the server's machine only.
+            actor: None,
+            client: None,
             action: action.into(),
             what: what.into(),
-            digest: [0; 32],
         };
-        change.digest = change.chained_to(&previous);
-        self.changes.push(change);
+        let previous = last.map_or_else(|| ChainDigest::start(LOG), |(_, digest)| *digest);
+        let digest = previous.next(&entry);
+        self.changes.push((entry, digest));
     }
 
-    /// The position of the first change that is not what was recorded.
-    pub fn first_broken_change(&self) -> Option<usize> {
-        let mut previous = [0; 32];
-        self.changes.iter().position(|change| {
-            let before = std::mem::replace(&mut previous, change.digest);
-            change.digest != change.chained_to(&before)
-        })
-    }
-}
-
-impl AccessChange {
-    fn chained_to(&self, previous: &[u8; 32]) -> [u8; 32] {
-        use sha2::{Digest as _, Sha256};
-        let mut hash = Sha256::new();
-        hash.update(previous);
-        hash.update(self.at.0.to_le_bytes());
-        for part in [&self.actor, &self.action, &self.what] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
-        hash.finalize().into()
+    /// Checks the log: the digest of the last change, or where it was altered.
+    pub fn verify(&self) -> Result<ChainDigest, ChainBreak> {
+        verify(ChainDigest::start(LOG), self.changes.iter().cloned())
     }
 }
 
@@ -356,7 +330,7 @@ mod tests {
                 place,
                 expires,
                 &[3; RANDOM_BYTES],
-                ("twig", NOW),
+                NOW,
             )
             .unwrap();
         (record, key)
@@ -373,11 +347,11 @@ mod tests {
         assert!(accepts(&record, &key, NOW));
         assert!(accepts(&record, &key, later(3_660)), "clocks differ");
         assert!(!accepts(&record, &key, later(3_661)));
-        record.revoke_key("anna", ("twig", NOW)).unwrap();
+        record.revoke_key("anna", NOW).unwrap();
         assert!(!accepts(&record, &key, NOW));
         assert!(record.grants.is_empty());
         assert!(record.asks_for_keys(), "the door stays closed");
-        let again = record.revoke_key("anna", ("twig", NOW));
+        let again = record.revoke_key("anna", NOW);
         assert_eq!(again, Err(AccessError::NoKey("anna".into())));
     }
 
@@ -385,12 +359,12 @@ mod tests {
     fn a_rotated_key_works_beside_the_new_one_for_a_while() {
         let (mut record, old) = record();
         let grace = Some(later(60));
-        let new = record.rotate_key("anna", grace, &[4; RANDOM_BYTES], ("twig", NOW));
+        let new = record.rotate_key("anna", grace, &[4; RANDOM_BYTES], NOW);
         let new = new.unwrap();
         assert!(accepts(&record, &old, NOW) && accepts(&record, &new, NOW));
         assert!(!accepts(&record, &old, later(121)));
         assert!(accepts(&record, &new, later(121)));
-        let last = record.rotate_key("anna", None, &[5; RANDOM_BYTES], ("twig", NOW));
+        let last = record.rotate_key("anna", None, &[5; RANDOM_BYTES], NOW);
         assert!(accepts(&record, &last.unwrap(), NOW));
         assert!(!accepts(&record, &old, NOW) && !accepts(&record, &new, NOW));
     }
@@ -403,7 +377,7 @@ mod tests {
             role,
             place: AccessPlace::parse(place).unwrap(),
         };
-        let add = |record: &mut AccessRecord, grant| record.add_grant(grant, ("twig", NOW));
+        let add = |record: &mut AccessRecord, grant| record.add_grant(grant, NOW);
         add(&mut record, grant("everyone", AccessRole::Reader, "acme")).unwrap();
         add(&mut record, grant("anna", AccessRole::Run, "")).unwrap();
         let unknown = add(&mut record, grant("bob", AccessRole::Reader, ""));
@@ -425,14 +399,13 @@ mod tests {
     fn a_changed_entry_breaks_the_chain_where_it_is() {
         let (mut record, _) = record();
         record
-            .rotate_key("anna", None, &[4; RANDOM_BYTES], ("twig", NOW))
+            .rotate_key("anna", None, &[4; RANDOM_BYTES], NOW)
             .unwrap();
-        record.revoke_key("anna", ("twig", NOW)).unwrap();
-        assert_eq!(record.first_broken_change(), None);
-        record.changes[1].actor = "somebody".into();
-        assert_eq!(record.first_broken_change(), Some(1));
-        let (mut record, _) = self::record();
-        record.changes.clear();
-        assert_eq!(record.first_broken_change(), None);
+        record.revoke_key("anna", NOW).unwrap();
+        assert!(record.verify().is_ok());
+        record.changes[1].0.what = "somebody".into();
+        assert_eq!(record.verify(), Err(ChainBreak::Changed(2)));
+        record.changes.remove(1);
+        assert_eq!(record.verify(), Err(ChainBreak::Missing(2)));
     }
 }

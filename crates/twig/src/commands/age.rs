@@ -1,4 +1,4 @@
-//! How long ago something was, as people type it: `7d`, `12h`, `30m`.
+//! How long ago something was, or how long it lasts, as people type it: `7d`, `12h`, `30m`.
 
 use twig_core::store::Timestamp;
 
@@ -13,7 +13,7 @@ const UNITS: [(char, i64); 5] = [
 
 /// A span of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Age {
+pub(crate) struct Age {
     millis: i64,
 }
 
@@ -21,6 +21,11 @@ impl Age {
     /// The moment that is so long ago; 1970 at the earliest.
     pub(super) fn before(self, now: Timestamp) -> Timestamp {
         Timestamp(now.0.saturating_sub(self.millis).max(0))
+    }
+
+    /// The moment that is so far ahead.
+    pub(super) fn after(self, now: Timestamp) -> Timestamp {
+        Timestamp(now.0.saturating_add(self.millis))
     }
 }
 

@@ -4,12 +4,14 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use twig_core::access::{AccessChange, AccessRecord};
 use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
 use twig_core::store::{Noun, StoreName};
 use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStore, now};
 
 use super::age::{Age, parse_age};
 use super::check::counted;
+use super::key::AccessPath;
 use super::store::{Stores, WorkspaceArgs};
 use crate::audit_log::LOCAL;
 use crate::command_error::CommandError;
@@ -126,9 +128,17 @@ fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
     };
     let workspace = &options.place.workspace;
     let changes = changes.iter();
-    Ok(changes
+    let mut changes: Vec<ShownChange> = changes
         .map(|change| ShownChange::of_project(change, workspace))
-        .collect())
+        .collect();
+    if query.project.is_none() {
+        let access = AccessPath::find()?.read()?.changes;
+        let is_asked = |entry: &AuditEntry| query.since.is_none_or(|since| entry.at >= since);
+        let access = access.iter().filter(|(entry, _)| is_asked(entry));
+        changes.extend(access.map(ShownChange::of_access));
+        changes.sort_by(|one, two| one.time.cmp(&two.time));
+    }
+    Ok(changes)
 }
 
 fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
@@ -168,9 +178,14 @@ fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
     };
     let workspace = &options.place.workspace;
     let chains = chains.iter();
-    Ok(chains
+    let mut chains: Vec<ShownChain> = chains
         .map(|chain| ShownChain::of_project(chain, workspace))
-        .collect())
+        .collect();
+    let access = AccessPath::find()?.read()?;
+    if !access.changes.is_empty() {
+        chains.push(ShownChain::of_access(&access));
+    }
+    Ok(chains)
 }
 
 /// The workspace; `None` for a default workspace that does not exist yet.
@@ -194,6 +209,18 @@ impl ShownChange {
             version: None,
             detail: None,
             digest: digest.map(|digest| digest.to_string()),
+        }
+    }
+
+    /// A change of keys or roles: its action says of which.
+    fn of_access((entry, digest): &AccessChange) -> Self {
+        let (kind, action) = entry
+            .action
+            .split_once('.')
+            .unwrap_or(("key", &entry.action));
+        Self {
+            action: action.to_owned(),
+            ..Self::of_entry(entry, kind, Some(*digest))
         }
     }
 
@@ -250,9 +277,26 @@ impl ShownChain {
         }
     }
 
+    fn of_access(record: &AccessRecord) -> Self {
+        let checked = record.verify();
+        let broken = checked.as_ref().err();
+        Self {
+            workspace: None,
+            project: None,
+            deleted: false,
+            changes: record.changes.len() as u64,
+            unchained: 0,
+            last: checked.as_ref().ok().map(ToString::to_string),
+            broken_at: broken.map(|broken| broken.number()),
+            problem: broken.map(ToString::to_string),
+        }
+    }
+
     /// What it is the log of.
     fn place(&self) -> String {
-        let project = self.project.as_deref().unwrap_or_default();
+        let Some(project) = &self.project else {
+            return "keys and roles".to_owned();
+        };
         let workspace = self.workspace.as_deref().unwrap_or_default();
         format!("project `{project}` in workspace `{workspace}`")
     }
@@ -265,7 +309,9 @@ impl ShownChain {
             count => format!("{count} from before the chain"),
         };
         vec![
-            self.project.clone().unwrap_or_default(),
+            self.project
+                .clone()
+                .unwrap_or_else(|| "keys and roles".to_owned()),
             counted(changes, "change", "changes"),
             match &self.problem {
                 Some(problem) => problem.clone(),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use twig_core::access::{AccessPlace, AccessRole, Grantee, RoleGrant};
 use twig_sources::now;
 
-use super::key::{AccessPath, LOCAL};
+use super::key::AccessPath;
 use super::opened_catalog::parse_known;
 use crate::command_error::CommandError;
 use crate::ui::Ui;
@@ -69,12 +69,12 @@ pub(super) fn run(what: GrantCommand, ui: &mut Ui) -> Result<ExitCode, CommandEr
         place: AccessPlace::parse(&options.place)?,
     };
     let (who, role, place) = (&grant.who, grant.role.as_str(), &grant.place);
-    let actor = (LOCAL, now());
+    let at = now();
     let said = if is_added {
-        file.change(|record| record.add_grant(grant.clone(), actor))?;
+        file.change(|record| record.add_grant(grant.clone(), at))?;
         format!("`{who}` is {role} {place} now")
     } else {
-        file.change(|record| record.remove_grant(&grant, actor))?;
+        file.change(|record| record.remove_grant(&grant, at))?;
         format!("`{who}` is not {role} {place} any more")
     };
     ui.say(said);

@@ -12,13 +12,11 @@ use twig_core::store::{Noun, StoreName, Timestamp};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{AccessFileError, DEFAULT_WORKSPACE, change_access, now, read_access};
 
+use super::age::{Age, parse_age};
 use super::opened_catalog::parse_known;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
-
-/// Who changes keys and roles here.
-pub(super) const LOCAL: &str = "twig";
 
 /// The roles that a first grant can have; `run` is given by name.
 const ROLES: [AccessRole; 3] = [AccessRole::Reader, AccessRole::Writer, AccessRole::Admin];
@@ -43,8 +41,8 @@ pub(crate) enum KeyCommand {
         /// The person
         name: String,
         /// Accept the old key for this long, such as 24h
-        #[arg(long, value_name = "TIME", value_parser = parse_time)]
-        grace: Option<i64>,
+        #[arg(long, value_name = "TIME", value_parser = parse_age)]
+        grace: Option<Age>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -78,8 +76,8 @@ pub(crate) struct KeyCreateArgs {
     project: Option<String>,
 
     /// Refuse the key after this time, such as 90d
-    #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    expires: Option<i64>,
+    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    expires: Option<Age>,
 
     /// Print JSON
     #[arg(long)]
@@ -202,13 +200,13 @@ fn create(
 ) -> Result<ExitCode, CommandError> {
     let place = place(options.workspace.as_deref(), options.project.as_deref())?;
     let at = now();
-    let expires = options.expires.map(|time| Timestamp(at.0 + time));
+    let expires = options.expires.map(|time| time.after(at));
     let random = random()?;
     let is_first = !file.read()?.asks_for_keys();
     let (name, role) = (&options.name, options.role);
     let key = file.change(|record| {
         let place = place.clone();
-        record.create_key(name, role, place, expires, &random, (LOCAL, at))
+        record.create_key(name, role, place, expires, &random, at)
     })?;
     let until = expires.map_or_else(String::new, |until| format!(", until {until}"));
     ui.say(format!(
@@ -224,15 +222,15 @@ fn create(
 fn rotate(
     file: &AccessPath,
     name: &str,
-    grace: Option<i64>,
+    grace: Option<Age>,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let at = now();
-    let until = grace.map(|grace| Timestamp(at.0 + grace));
+    let until = grace.map(|grace| grace.after(at));
     let random = random()?;
     let (key, expires) = file.change(|record| {
-        let key = record.rotate_key(name, until, &random, (LOCAL, at))?;
+        let key = record.rotate_key(name, until, &random, at)?;
         Ok((key, record.working(name).and_then(|key| key.expires)))
     })?;
     ui.say(match until {
@@ -325,7 +323,7 @@ fn revoke(
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    file.change(|record| record.revoke_key(name, (LOCAL, now())))?;
+    file.change(|record| record.revoke_key(name, now()))?;
     ui.say(format!("revoked the key of `{name}`"));
     if json {
         ui.json(&RevokedKey {
@@ -371,21 +369,4 @@ fn parse_role(text: &str) -> Result<AccessRole, String> {
         return Err("give it by name with `twig grant add NAME run`".to_owned());
     }
     parse_known(text, &ROLES, AccessRole::as_str, "roles")
-}
-
-/// A time such as `90d`, `24h` or `30m`, in milliseconds.
-fn parse_time(text: &str) -> Result<i64, String> {
-    let expected = || "it has to be a time such as 90d, 24h or 30m".to_owned();
-    let unit = text.chars().last().ok_or_else(expected)?;
-    let millis: i64 = match unit {
-        's' => 1_000,
-        'm' => 60_000,
-        'h' => 3_600_000,
-        'd' => 86_400_000,
-        'w' => 7 * 86_400_000,
-        _ => return Err(expected()),
-    };
-    let count = text[..text.len() - 1].parse::<u32>();
-    let count = count.ok().filter(|count| *count > 0).ok_or_else(expected)?;
-    Ok(i64::from(count) * millis)
 }

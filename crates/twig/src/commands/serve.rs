@@ -54,6 +54,22 @@ impl ServeArgs {
         error
     }
 
+    fn access(&self) -> Access {
+        if self.read_only {
+            Access::Read
+        } else {
+            Access::Write
+        }
+    }
+
+    fn watching(&self) -> Watching {
+        if self.poll {
+            Watching::Poll
+        } else {
+            Watching::Auto
+        }
+    }
+
     /// The sources, restricted as the configuration says if no flag does.
     fn sources(&self, config: &Config) -> SourceArgs {
         let mut sources = self.sources.clone();
@@ -94,16 +110,7 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         .address
         .map(|address| http::open(address, settings, access.as_deref()));
     let front = front.transpose()?;
-    let access = if options.read_only {
-        Access::Read
-    } else {
-        Access::Write
-    };
-    let watching = if options.poll {
-        Watching::Poll
-    } else {
-        Watching::Auto
-    };
+    let (access, watching) = (options.access(), options.watching());
     let sources = options.sources(&config);
     let reading = match access {
         Access::Read => Access::Read,
