@@ -15,7 +15,7 @@ use twig_sources::{FollowedAccess, ViewScope, now};
 
 use super::allowance::{Allowance, AllowanceLimits};
 use super::bearer_token::BearerToken;
-use super::greeting::Asked;
+use super::greeting::AskedCredentials;
 use super::headers::one;
 use super::views::HttpView;
 use crate::command_error::reason;
@@ -124,12 +124,12 @@ impl Doorkeeper {
     }
 
     /// What requests are asked for.
-    pub(super) fn asked(&self) -> Asked {
+    pub(super) fn asked(&self) -> AskedCredentials {
         let people = self.people();
         let mut ids: Vec<&str> = people.by_key.values().map(|it| &*it.principal.id).collect();
         ids.sort_unstable();
         ids.dedup();
-        Asked {
+        AskedCredentials {
             has_token: self.token.is_some(),
             keys: people.asks.then_some(ids.len()),
         }

@@ -11,7 +11,7 @@ pub(super) fn greeting(
     address: SocketAddr,
     admin: Option<SocketAddr>,
     settings: &HttpSettings,
-    asked: Asked,
+    asked: AskedCredentials,
 ) -> String {
     let mut lines = vec![format!("serving {offered} to {}", audience(address, asked))];
     if asked.keys.is_some() {
@@ -31,14 +31,14 @@ pub(super) fn greeting(
 
 /// What requests are asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct AskedCredentials {
     pub(super) has_token: bool,
     /// How many people have a key, if keys are asked for.
     pub(super) keys: Option<usize>,
 }
 
 /// Who can use the server.
-fn audience(address: SocketAddr, asked: Asked) -> String {
+fn audience(address: SocketAddr, asked: AskedCredentials) -> String {
     let people = asked.keys.map(|count| match count {
         1 => "1 person with a key".to_owned(),
         count => format!("{count} people with keys"),
@@ -59,7 +59,7 @@ pub(super) fn url(host: &str, settings: &HttpSettings) -> String {
     format!("{scheme}://{host}/mcp")
 }
 
-fn how_to_connect(address: SocketAddr, settings: &HttpSettings, asked: Asked) -> String {
+fn how_to_connect(address: SocketAddr, settings: &HttpSettings, asked: AskedCredentials) -> String {
     let url = match settings.allow_host.first() {
         // Others get here through a proxy.
         Some(host) if is_this_machine(address) => format!("https://{host}/mcp"),
