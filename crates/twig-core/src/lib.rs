@@ -51,6 +51,8 @@ pub mod name;
 pub mod parts_hash;
 // Parsers of `twig.toml`, `prompts.json`, definitions and `config.toml`.
 pub mod parse;
+// What rows a write makes in any store, or why it is refused; the log of changes.
+pub mod plan;
 // Mistakes in files: code, severity, location, excerpt, message and help.
 pub mod problem;
 // Removes the server's folders from messages for clients on other machines.

@@ -114,10 +114,7 @@ pub use project_folder::{
 pub use repository_config::{is_of_this_person, repository_config, repository_config_of};
 pub use search::SearchIndex;
 pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
-pub use store::{
-    Access, ChangeQuery, CheckedChain, DEFAULT_WORKSPACE, OldVersions, Reclaimed, RecordedChange,
-    SqliteStore, Workspaces, now,
-};
+pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces, now};
 pub use trust::{
     CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,
     asked_grants, covers, examine, expanded, function_sources, program, real_path, survey,

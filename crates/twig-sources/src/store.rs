@@ -28,19 +28,18 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use twig_core::Limits;
+use twig_core::plan::{ItemRow, StoredProject, no_label};
 use twig_core::store::{
     Digest, ItemKind, LabelName, OnWritten, Project, Store, StoreError, StoreName, Summary,
     Version, VersionChoice, VersionQuery, Write,
 };
 
 pub use self::apply::OldVersions;
-pub use self::audit::{ChangeQuery, CheckedChain, RecordedChange};
 pub use self::clock::now;
 pub use self::compact::Reclaimed;
 use self::open::open;
 use self::queue::QueueError;
 use self::reader::StoreReader;
-use self::rows::{ItemRow, StoredProject};
 use self::sql::Sql;
 use self::sqlite_error::SqliteError;
 use self::watcher::StoreWatcher;
@@ -309,19 +308,4 @@ fn one_version(
             last: item.head,
         })
     })
-}
-
-/// The error for a label that an item does not have.
-fn no_label(
-    kind: ItemKind,
-    name: &StoreName,
-    label: &LabelName,
-    labels: Vec<(LabelName, u64)>,
-) -> StoreError {
-    StoreError::NoLabel {
-        kind,
-        name: name.clone(),
-        label: label.clone(),
-        labels: labels.into_iter().map(|(label, _)| label).collect(),
-    }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::label::{LabelledVersion, VersionChoice};
 use super::name::{ItemKind, StoreName};
 use crate::document::rfc3339;
+use crate::parts_hash::PartsHash;
 
 /// The SHA-256 of something.
 pub type Digest = [u8; 32];
@@ -149,6 +150,29 @@ impl Version {
         let fields = fields.into_iter().flatten().map(|field| field.len() as u64);
         VERSION_BYTES + fields.sum::<u64>()
     }
+
+    /// The digest of its fields and of the item that it belongs to.
+    pub fn digest(&self, kind: ItemKind, name: &StoreName) -> Digest {
+        let restored_from = match self.operation {
+            Operation::Restore { from } => Some(from.to_le_bytes()),
+            _ => None,
+        };
+        let mut hash = PartsHash::new("version");
+        hash.text(kind.as_str());
+        hash.text(name.as_str());
+        hash.number(self.number);
+        hash.text(self.operation.as_str());
+        hash.maybe(restored_from.as_ref().map(<[u8; 8]>::as_slice));
+        for text in [&self.description, &self.uri, &self.mime] {
+            hash.maybe(text.as_deref().map(str::as_bytes));
+        }
+        hash.bytes(&self.content.digest);
+        hash.number(self.content.size);
+        hash.number(u64::from(self.content.is_text));
+        hash.number(self.at.0.cast_unsigned());
+        hash.text(&self.author);
+        hash.end()
+    }
 }
 
 /// Asks for some versions of a prompt or resource, the newest first.
@@ -177,4 +201,50 @@ pub struct ContentInfo {
     pub size: u64,
     /// True if it is text.
     pub is_text: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Noun;
+
+    #[test]
+    fn versions_that_differ_in_anything_have_different_digests() {
+        let name = |text| StoreName::parse(Noun::Prompt, text).unwrap();
+        let one = Version {
+            number: 1,
+            operation: Operation::Create,
+            description: None,
+            uri: None,
+            mime: None,
+            content: ContentInfo {
+                digest: [0; 32],
+                size: 0,
+                is_text: true,
+            },
+            at: Timestamp(0),
+            author: "a".into(),
+        };
+        let digest = |version: &Version| version.digest(ItemKind::Prompt, &name("n"));
+        let mut others: Vec<Version> = vec![one.clone(); 13];
+        others[1].number = 2;
+        others[2].operation = Operation::Restore { from: 1 };
+        others[3].operation = Operation::Restore { from: 2 };
+        others[4].description = Some("".into());
+        others[5].description = Some("x".into());
+        others[6].uri = Some("x".into());
+        others[7].mime = Some("x".into());
+        others[8].content.digest = [1; 32];
+        others[9].content.size = 1;
+        others[10].content.is_text = false;
+        others[11].at = Timestamp(-1);
+        others[12].author = "b".into();
+        let mut digests: Vec<Digest> = others.iter().map(digest).collect();
+        digests.push(one.digest(ItemKind::Resource, &name("n")));
+        digests.push(one.digest(ItemKind::Prompt, &name("m")));
+        let all = digests.len();
+        digests.sort_unstable();
+        digests.dedup();
+        assert_eq!(digests.len(), all);
+    }
 }

@@ -1,20 +1,19 @@
-//! One write, performed within a transaction that the caller begins and ends.
+//! The rows of a workspace's file, as the plan of a write reads and writes them. The caller begins and
+//! ends the transaction.
 
-mod labels;
-mod projects;
-mod rename;
 pub(super) mod versions;
 
 use twig_core::Limits;
 use twig_core::audit::{AuditEntry, ChainDigest};
+use twig_core::plan::{ChangedItem, ItemRow, PlanRows, StoredProject, plan};
 use twig_core::store::{
-    Author, Change, Decision, ItemKind, ItemWrite, Next, Noun, Operation, StoreError, StoreName,
-    Timestamp, Version, Write, Written, decide,
+    Digest, ItemKind, LabelName, Noun, Operation, StoreError, StoreName, Timestamp, Version, Write,
+    Written,
 };
 
 pub use self::versions::OldVersions;
 use super::clock::new_id;
-use super::rows::{self, ItemRow, StoredProject, signed};
+use super::rows::{self, number, signed};
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 
@@ -26,139 +25,7 @@ pub(super) fn apply(
     write: &Write,
     now: Timestamp,
 ) -> Result<Written, SqliteError> {
-    match write {
-        Write::Item(write) => apply_item(sql, workspace, limits, write, now),
-        Write::CreateProject { name, author } => {
-            projects::create(sql, workspace, name, author, now)
-        }
-        Write::RenameProject { name, to, author } => {
-            projects::rename(sql, workspace, (name, to), author, now)
-        }
-        Write::DeleteProject { name, author } => {
-            projects::delete(sql, workspace, name, author, now)
-        }
-        Write::Label(write) => {
-            let project = find(sql, workspace, &write.project)?;
-            labels::label(sql, project, limits, write, now)
-        }
-        Write::Protect {
-            project,
-            label,
-            is_protected,
-            author,
-        } => {
-            let project = find(sql, workspace, project)?;
-            labels::protect(sql, project, label, *is_protected, author, now)
-        }
-        Write::RenameItem {
-            project,
-            kind,
-            name,
-            to,
-            expected,
-            author,
-        } => {
-            let project = find(sql, workspace, project)?;
-            let names = (name, to);
-            rename::rename(sql, project, *kind, names, *expected, author, now)
-        }
-    }
-}
-
-fn apply_item(
-    sql: &Sql<'_>,
-    workspace: &StoreName,
-    limits: &Limits,
-    write: &ItemWrite,
-    now: Timestamp,
-) -> Result<Written, SqliteError> {
-    let (kind, name) = (write.kind, &write.name);
-    let project = find(sql, workspace, &write.project)?;
-    let item = rows::item(sql, &project, kind, name)?;
-    let head = match &item {
-        Some(item) => Some(rows::head(sql, kind, name, item)?),
-        None => None,
-    };
-    let wanted = match (&write.change, &item) {
-        (
-            Change::Restore {
-                version: Some(version),
-            },
-            Some(item),
-        ) => rows::version(sql, kind, name, item, *version)?,
-        _ => None,
-    };
-    let decision = decide(write, head.as_ref(), wanted.as_ref(), limits);
-    let decision = match decision {
-        Ok(decision) => decision,
-        Err(error) => return Err(explain(sql, &project, item.as_ref(), error)?.into()),
-    };
-    let next = match decision {
-        Decision::Append(next) => next,
-        Decision::Unchanged => {
-            let head = head.ok_or_else(|| SqliteError::damaged("nothing is unchanged"))?;
-            return Ok(written(&head, false));
-        }
-    };
-    let before = head.as_ref().filter(|head| !rows::is_deletion(head));
-    let is_alive = next.operation != Operation::Delete;
-    if is_alive && before.is_none() {
-        check_room(&project, limits)?;
-    }
-    if let (true, Some(uri)) = (is_alive, &next.uri) {
-        check_uri(sql, &project, kind, name, uri)?;
-    }
-    let (version, content) = number(next, head.as_ref(), &write.author, now);
-    let mut needed = version.cost();
-    if let Some(bytes) = content {
-        let is_new = sql.run(
-            "INSERT INTO content (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
-            (version.content.digest, bytes),
-        )?;
-        needed += version.content.size * (is_new as u64);
-    }
-    // A full project can still be emptied.
-    if is_alive {
-        check_history(&project, workspace, needed, limits)?;
-    }
-    append(sql, &project, kind, name, item.as_ref(), &version)?;
-    let mut after = project;
-    after.history = after.history.saturating_add(needed);
-    let count = match kind {
-        ItemKind::Prompt => &mut after.prompts,
-        ItemKind::Resource => &mut after.resources,
-    };
-    *count = count.saturating_sub(u64::from(before.is_some())) + u64::from(is_alive);
-    let from = match version.operation {
-        Operation::Restore { from } => Some(from.to_string()),
-        _ => None,
-    };
-    let changed = ChangedItem {
-        kind: kind.as_str(),
-        name: name.as_str(),
-        version: version.number,
-        action: version.operation.as_str(),
-        detail: from.as_deref(),
-    };
-    record(sql, &mut after, &changed, &write.author, now)?;
-    Ok(written(&version, true))
-}
-
-/// A refusal with facts that only the store knows: similar names, dropped versions.
-fn explain(
-    sql: &Sql<'_>,
-    project: &StoredProject,
-    item: Option<&ItemRow>,
-    mut error: StoreError,
-) -> Result<StoreError, SqliteError> {
-    match &mut error {
-        StoreError::Missing {
-            kind, name, near, ..
-        } => *near = rows::near(sql, project, *kind, name)?,
-        StoreError::NoVersion { first, .. } => *first = item.map_or(1, |item| item.first),
-        _ => {}
-    }
-    Ok(error)
+    plan(&mut SqlRows(sql), workspace, limits, write, now)
 }
 
 pub(super) fn find(
@@ -174,117 +41,257 @@ pub(super) fn find(
     })
 }
 
-fn check_room(project: &StoredProject, limits: &Limits) -> Result<(), SqliteError> {
-    let limit = limits.project_items;
-    if project.prompts + project.resources < limit as u64 {
-        return Ok(());
+/// The rows inside a transaction.
+pub(super) struct SqlRows<'s, 'c>(pub(super) &'s Sql<'c>);
+
+impl PlanRows for SqlRows<'_, '_> {
+    type Error = SqliteError;
+
+    fn damaged(&self, what: &str) -> SqliteError {
+        SqliteError::damaged(what)
     }
-    let project = project.name.clone();
-    Err(StoreError::Full { project, limit }.into())
-}
 
-fn check_history(
-    project: &StoredProject,
-    workspace: &StoreName,
-    needed: u64,
-    limits: &Limits,
-) -> Result<(), SqliteError> {
-    let limit = limits.project_history;
-    if project.history.saturating_add(needed) <= limit as u64 {
-        return Ok(());
+    fn new_id(&mut self) -> [u8; 16] {
+        new_id().into_bytes()
     }
-    Err(SqliteError::from(StoreError::HistoryFull {
-        project: project.name.clone(),
-        workspace: workspace.clone(),
-        used: project.history,
-        needed,
-        limit,
-    }))
-}
 
-fn check_uri(
-    sql: &Sql<'_>,
-    project: &StoredProject,
-    kind: ItemKind,
-    name: &StoreName,
-    uri: &str,
-) -> Result<(), SqliteError> {
-    let other = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
-                 AND NOT (kind = ?3 AND name = ?4)";
-    let parameters = (project.id, uri, kind.as_str(), name.as_str());
-    match sql.first(other, parameters, |row| Ok(row.get::<_, Box<str>>(0)?))? {
-        None => Ok(()),
-        Some(by) => Err(SqliteError::from(StoreError::UriTaken {
-            uri: uri.into(),
-            by: StoreName::parse(Noun::Resource, &by)
-                .map_err(|_| SqliteError::damaged("a name is none"))?,
-            project: project.name.clone(),
-        })),
+    fn project(&mut self, name: &StoreName) -> Result<Option<StoredProject>, SqliteError> {
+        rows::project(self.0, name)
     }
-}
 
-/// The next version, with its number, time and author; and its content, if it has new content.
-fn number(
-    next: Next,
-    head: Option<&Version>,
-    author: &Author,
-    now: Timestamp,
-) -> (Version, Option<Vec<u8>>) {
-    let version = Version {
-        number: head.map_or(1, |head| head.number + 1),
-        operation: next.operation,
-        description: next.description,
-        uri: next.uri,
-        mime: next.mime,
-        content: next.content,
-        at: now,
-        author: author.label(),
-    };
-    (version, next.new_content)
-}
+    fn item(
+        &mut self,
+        project: &StoredProject,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Option<ItemRow>, SqliteError> {
+        rows::item(self.0, project, kind, name)
+    }
 
-fn append(
-    sql: &Sql<'_>,
-    project: &StoredProject,
-    kind: ItemKind,
-    name: &StoreName,
-    item: Option<&ItemRow>,
-    version: &Version,
-) -> Result<(), SqliteError> {
-    let number = signed(version.number);
-    let is_deleted = rows::is_deletion(version);
-    let id = if let Some(item) = item {
+    fn head(
+        &mut self,
+        kind: ItemKind,
+        name: &StoreName,
+        item: &ItemRow,
+    ) -> Result<Version, SqliteError> {
+        rows::head(self.0, kind, name, item)
+    }
+
+    fn version(
+        &mut self,
+        kind: ItemKind,
+        name: &StoreName,
+        item: &ItemRow,
+        number: u64,
+    ) -> Result<Option<Version>, SqliteError> {
+        rows::version(self.0, kind, name, item, number)
+    }
+
+    fn labels(&mut self, item: &ItemRow) -> Result<Vec<(LabelName, u64)>, SqliteError> {
+        rows::labels(self.0, item)
+    }
+
+    fn count_labels(&mut self, project: &StoredProject) -> Result<u64, SqliteError> {
+        let count = "SELECT count(*) FROM label WHERE project = ?1";
+        let all = self
+            .0
+            .first(count, [project.id], |row| Ok(number(row, 0)?))?;
+        Ok(all.unwrap_or_default())
+    }
+
+    fn protected_labels(&mut self, project: &StoredProject) -> Result<Vec<LabelName>, SqliteError> {
+        rows::protected_labels(self.0, project)
+    }
+
+    fn uri_owner(
+        &mut self,
+        project: &StoredProject,
+        uri: &str,
+        (kind, name): (ItemKind, &StoreName),
+    ) -> Result<Option<StoreName>, SqliteError> {
+        let other = "SELECT name FROM item WHERE project = ?1 AND uri = ?2 AND deleted = 0 \
+                     AND NOT (kind = ?3 AND name = ?4)";
+        let parameters = (project.id, uri, kind.as_str(), name.as_str());
+        self.0.first(other, parameters, |row| {
+            let by: Box<str> = row.get(0)?;
+            StoreName::parse(Noun::Resource, &by)
+                .map_err(|_| SqliteError::damaged("a name is none"))
+        })
+    }
+
+    fn near(
+        &mut self,
+        project: &StoredProject,
+        kind: ItemKind,
+        wanted: &StoreName,
+    ) -> Result<Vec<Box<str>>, SqliteError> {
+        rows::near(self.0, project, kind, wanted)
+    }
+
+    fn add_content(&mut self, digest: &Digest, bytes: Vec<u8>) -> Result<bool, SqliteError> {
+        let added = self.0.run(
+            "INSERT INTO content (digest, bytes) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING",
+            (digest, bytes),
+        )?;
+        Ok(added > 0)
+    }
+
+    fn add_version(
+        &mut self,
+        project: &StoredProject,
+        kind: ItemKind,
+        name: &StoreName,
+        item: Option<&ItemRow>,
+        version: &Version,
+    ) -> Result<(), SqliteError> {
+        let number = signed(version.number);
+        let is_deleted = rows::is_deletion(version);
+        let key = (project.id, kind.as_str(), name.as_str());
+        let id = if let Some(item) = item {
+            self.0.run(
+                "UPDATE item SET head = ?4, deleted = ?5, uri = ?6 \
+                 WHERE project = ?1 AND kind = ?2 AND name = ?3",
+                (key.0, key.1, key.2, number, is_deleted, &version.uri),
+            )?;
+            item.id
+        } else {
+            let id = self.new_id();
+            self.0.run(
+                "INSERT INTO item (project, kind, name, id, head, deleted, uri) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                (key.0, key.1, key.2, id, number, is_deleted, &version.uri),
+            )?;
+            id
+        };
+        insert(self.0, id, kind, name, version)
+    }
+
+    fn rename_item(
+        &mut self,
+        project: &StoredProject,
+        kind: ItemKind,
+        (name, to): (&StoreName, &StoreName),
+        item: &ItemRow,
+    ) -> Result<(), SqliteError> {
+        let sql = self.0;
         sql.run(
-            "UPDATE item SET head = ?4, deleted = ?5, uri = ?6 \
-             WHERE project = ?1 AND kind = ?2 AND name = ?3",
+            "UPDATE item SET name = ?4 WHERE project = ?1 AND kind = ?2 AND name = ?3",
+            (project.id, kind.as_str(), name.as_str(), to.as_str()),
+        )?;
+        // One at a time: there may be many.
+        for number in numbers(sql, item)? {
+            let version = rows::version(sql, kind, name, item, number)?;
+            let version = version.ok_or_else(|| rows::lost(kind, name))?;
+            sql.run(
+                "DELETE FROM version WHERE item = ?1 AND number = ?2",
+                (item.id, signed(number)),
+            )?;
+            insert(sql, item.id, kind, to, &version)?;
+        }
+        Ok(())
+    }
+
+    fn set_label(
+        &mut self,
+        item: &ItemRow,
+        label: &LabelName,
+        version: Option<u64>,
+    ) -> Result<(), SqliteError> {
+        match version {
+            Some(version) => self.0.run(
+                "INSERT INTO label (project, item, label, number) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT (project, item, label) DO UPDATE SET number = excluded.number",
+                (item.project, item.id, label.as_str(), signed(version)),
+            )?,
+            None => self.0.run(
+                "DELETE FROM label WHERE project = ?1 AND item = ?2 AND label = ?3",
+                (item.project, item.id, label.as_str()),
+            )?,
+        };
+        Ok(())
+    }
+
+    fn set_protected(
+        &mut self,
+        project: &StoredProject,
+        label: &LabelName,
+        is_protected: bool,
+    ) -> Result<(), SqliteError> {
+        let statement = if is_protected {
+            "INSERT INTO protected_label (project, label) VALUES (?1, ?2)"
+        } else {
+            "DELETE FROM protected_label WHERE project = ?1 AND label = ?2"
+        };
+        self.0.run(statement, (project.id, label.as_str()))?;
+        Ok(())
+    }
+
+    fn add_project(&mut self, project: &StoredProject) -> Result<(), SqliteError> {
+        self.0.run(
+            "INSERT INTO project (id, name, created) VALUES (?1, ?2, ?3)",
+            (project.id, project.name.as_str(), project.created.0),
+        )?;
+        Ok(())
+    }
+
+    fn rename_project(
+        &mut self,
+        project: &StoredProject,
+        _old: &StoreName,
+    ) -> Result<(), SqliteError> {
+        self.0.run(
+            "UPDATE project SET name = ?2 WHERE id = ?1",
+            (project.id, project.name.as_str()),
+        )?;
+        Ok(())
+    }
+
+    fn delete_project(&mut self, project: &StoredProject) -> Result<(), SqliteError> {
+        delete_project(self.0, project)
+    }
+
+    fn add_change(
+        &mut self,
+        project: &StoredProject,
+        changed: &ChangedItem<'_>,
+        entry: &AuditEntry,
+        digest: ChainDigest,
+    ) -> Result<(), SqliteError> {
+        self.0.run(
+            "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, \
+             history, action, detail, actor, client, digest) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             (
                 project.id,
-                kind.as_str(),
-                name.as_str(),
-                number,
-                is_deleted,
-                &version.uri,
+                signed(entry.number),
+                changed.kind,
+                changed.name,
+                signed(changed.version),
+                entry.at.0,
+                signed(project.prompts),
+                signed(project.resources),
+                signed(project.history),
+                changed.action,
+                changed.detail,
+                &entry.actor,
+                &entry.client,
+                digest.as_bytes(),
             ),
         )?;
-        item.id
-    } else {
-        let id = new_id().into_bytes();
-        sql.run(
-            "INSERT INTO item (project, kind, name, id, head, deleted, uri) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (
-                project.id,
-                kind.as_str(),
-                name.as_str(),
-                id,
-                number,
-                is_deleted,
-                &version.uri,
-            ),
-        )?;
-        id
-    };
-    insert(sql, id, kind, name, version)
+        Ok(())
+    }
+}
+
+/// The numbers of all versions that are kept, also of those that only a label keeps.
+fn numbers(sql: &Sql<'_>, item: &ItemRow) -> Result<Vec<u64>, SqliteError> {
+    let all = "SELECT number FROM version WHERE item = ?1 AND number < ?2";
+    let mut numbers = Vec::new();
+    sql.each(all, (item.id, signed(item.first)), |row| {
+        numbers.push(rows::number(row, 0)?);
+        Ok(())
+    })?;
+    numbers.extend(item.first..=item.head);
+    Ok(numbers)
 }
 
 /// Adds the row of a version.
@@ -316,112 +323,49 @@ fn insert(
             version.content.is_text,
             version.at.0,
             &version.author,
-            rows::digest_of(kind, name, version),
+            version.digest(kind, name),
         ),
     )?;
     Ok(())
 }
 
-/// What a write changed: a prompt, a resource or the project itself.
-pub(super) struct ChangedItem<'w> {
-    pub(super) kind: &'w str,
-    pub(super) name: &'w str,
-    pub(super) version: u64,
-    /// What was done.
-    pub(super) action: &'w str,
-    /// A label, or a name or number that it was done with.
-    pub(super) detail: Option<&'w str>,
-}
-
-impl<'w> ChangedItem<'w> {
-    fn project(name: &'w StoreName, action: &'w str, detail: Option<&'w str>) -> Self {
-        Self {
-            kind: "project",
-            name: name.as_str(),
-            version: 0,
-            action,
-            detail,
-        }
-    }
-
-    /// The change as an entry of the project's log. `after` counts the prompts, the resources and
-    /// the bytes of versions after it. Neither names nor labels have spaces.
-    pub(super) fn entry(
-        &self,
-        rev: u64,
-        after: [u64; 3],
-        (actor, client): (Option<Box<str>>, Option<Box<str>>),
-        at: Timestamp,
-    ) -> AuditEntry {
-        let Self {
-            kind,
-            name,
-            version,
-            action,
-            detail,
-        } = self;
-        let detail = detail.unwrap_or_default();
-        let [prompts, resources, history] = after;
-        let what = format!("{kind} {name} {version} {detail} {prompts} {resources} {history}");
-        AuditEntry {
-            number: rev,
-            at,
-            actor,
-            client,
-            action: (*action).into(),
-            what: what.into(),
-        }
-    }
-}
-
-/// What the first change of a project follows in its chain.
-pub(super) fn chain_start(project: [u8; 16]) -> ChainDigest {
-    ChainDigest::start(&format!("project {:032x}", u128::from_be_bytes(project)))
-}
-
-/// Records a change of a project. `project` describes its new contents; it gets the new revision.
-fn record(
-    sql: &Sql<'_>,
-    project: &mut StoredProject,
-    changed: &ChangedItem<'_>,
-    author: &Author,
-    now: Timestamp,
-) -> Result<(), SqliteError> {
-    project.rev += 1;
-    let after = [project.prompts, project.resources, project.history];
-    let entry = changed.entry(project.rev, after, (author.actor(), author.client()), now);
-    let before = project.digest.unwrap_or_else(|| chain_start(project.id));
-    let digest = before.next(&entry);
+/// Deletes a project with its versions, and contents that no other project uses. Its changes stay.
+fn delete_project(sql: &Sql<'_>, project: &StoredProject) -> Result<(), SqliteError> {
+    let id = [project.id];
+    prepare_forgetting(sql)?;
     sql.run(
-        "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, history, \
-         action, detail, actor, client, digest) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
-        (
-            project.id,
-            signed(project.rev),
-            changed.kind,
-            changed.name,
-            signed(changed.version),
-            now.0,
-            signed(project.prompts),
-            signed(project.resources),
-            signed(project.history),
-            changed.action,
-            changed.detail,
-            entry.actor,
-            entry.client,
-            digest.as_bytes(),
-        ),
+        "INSERT OR IGNORE INTO gone SELECT content FROM version \
+         WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
     )?;
-    project.digest = Some(digest);
+    sql.run(
+        "DELETE FROM version WHERE item IN (SELECT id FROM item WHERE project = ?1)",
+        id,
+    )?;
+    sql.run("DELETE FROM item WHERE project = ?1", id)?;
+    sql.run("DELETE FROM label WHERE project = ?1", id)?;
+    sql.run("DELETE FROM protected_label WHERE project = ?1", id)?;
+    sql.run("DELETE FROM project WHERE id = ?1", id)?;
+    forget_contents(sql)
+}
+
+/// Creates the empty list of contents that may be deleted.
+fn prepare_forgetting(sql: &Sql<'_>) -> Result<(), SqliteError> {
+    sql.run(
+        "CREATE TEMP TABLE IF NOT EXISTS gone (digest BLOB NOT NULL PRIMARY KEY)",
+        [],
+    )?;
+    sql.run("DELETE FROM gone", [])?;
     Ok(())
 }
 
-fn written(version: &Version, is_new: bool) -> Written {
-    Written {
-        version: version.number,
-        operation: Some(version.operation),
-        is_new,
-        at: version.at,
-    }
+/// Deletes the listed contents that no version uses any more.
+fn forget_contents(sql: &Sql<'_>) -> Result<(), SqliteError> {
+    sql.run(
+        "DELETE FROM content WHERE digest IN (SELECT digest FROM gone) \
+         AND digest NOT IN (SELECT content FROM version)",
+        [],
+    )?;
+    sql.run("DELETE FROM gone", [])?;
+    Ok(())
 }

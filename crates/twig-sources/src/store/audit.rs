@@ -3,59 +3,16 @@
 use std::collections::BTreeMap;
 
 use rusqlite::Row;
-use twig_core::audit::{AuditEntry, ChainBreak, ChainCheck, ChainDigest};
+use twig_core::audit::ChainDigest;
+use twig_core::plan::{
+    ChainWalk, ChangeQuery, ChangedItem, CheckedChain, RecordedChange, StoredProject,
+};
 use twig_core::store::{Digest, StoreError, StoreName, Timestamp};
 
 use super::SqliteStore;
-use super::apply::{ChangedItem, chain_start};
-use super::rows::{self, StoredProject, number};
+use super::rows::{self, number};
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
-
-/// Asks for some changes.
-#[derive(Debug, Clone, Default)]
-pub struct ChangeQuery {
-    /// Those of the project with this name, and of deleted ones that had it.
-    pub project: Option<StoreName>,
-    /// Those made at this time or later.
-    pub since: Option<Timestamp>,
-}
-
-/// A change of a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecordedChange {
-    /// The project's name; of a deleted one, the last.
-    pub project: Box<str>,
-    /// `project`, `prompt` or `resource`.
-    pub kind: Box<str>,
-    /// What was changed.
-    pub name: Box<str>,
-    /// Its version; 0 for a project.
-    pub version: u64,
-    /// A label, or a name or number that it was done with.
-    pub detail: Option<Box<str>>,
-    /// Number, time, actor, client and action.
-    pub entry: AuditEntry,
-    /// Its digest; `None` for a change from before the chain.
-    pub digest: Option<ChainDigest>,
-}
-
-/// The chain of a project, checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckedChain {
-    /// The project's name; of a deleted one, the last.
-    pub project: Box<str>,
-    /// True if it was deleted.
-    pub is_deleted: bool,
-    /// How many changes were checked.
-    pub changes: u64,
-    /// How many changes are from before the chain.
-    pub unchained: u64,
-    /// The digest of the last change that was checked.
-    pub last: Option<ChainDigest>,
-    /// Where the chain breaks.
-    pub broken: Option<ChainBreak>,
-}
 
 /// A project that has changes.
 struct ChangedProject {
@@ -102,46 +59,10 @@ fn check_chain(
     id: [u8; 16],
     project: &ChangedProject,
 ) -> Result<CheckedChain, SqliteError> {
-    let mut chain = CheckedChain {
-        project: project.name.clone(),
-        is_deleted: project.is_deleted,
-        changes: 0,
-        unchained: 0,
-        last: None,
-        broken: None,
-    };
-    let mut check = ChainCheck::new(chain_start(id));
-    each_change(sql, id, &project.name, |change| {
-        if chain.broken.is_some() {
-            return;
-        }
-        let number = change.entry.number;
-        // Only the migration wrote changes without a digest, and no word for what they did.
-        let is_early = chain.changes == 0 && &*change.entry.action == BEFORE_THE_CHAIN;
-        match change.digest {
-            None if is_early => chain.unchained += 1,
-            None => chain.broken = Some(ChainBreak::Changed(number)),
-            Some(digest) => {
-                // The first change of a project is its creation.
-                if chain.changes + chain.unchained == 0 && number != 1 {
-                    chain.broken = Some(ChainBreak::Missing(1));
-                    return;
-                }
-                match check.follow(&change.entry, digest) {
-                    Ok(()) => {
-                        chain.changes += 1;
-                        chain.last = Some(digest);
-                    }
-                    Err(broken) => chain.broken = Some(broken),
-                }
-            }
-        }
-    })?;
-    Ok(chain)
+    let mut walk = ChainWalk::new(id, &project.name, project.is_deleted);
+    each_change(sql, id, &project.name, |change| walk.follow(&change))?;
+    Ok(walk.end())
 }
-
-/// The action of a change from before the chain.
-const BEFORE_THE_CHAIN: &str = "unknown";
 
 /// Every project that has changes, by its id.
 fn changed_projects(sql: &Sql<'_>) -> Result<BTreeMap<[u8; 16], ChangedProject>, SqliteError> {

@@ -7,12 +7,13 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, TransactionBehavior};
+use twig_core::plan::StoredProject;
 use twig_core::store::{StoreError, StoreName};
 
 use super::apply::{OldVersions, versions};
 use super::clock::now;
 use super::open::{OpenConnection, open, with_end};
-use super::rows::{self, StoredProject};
+use super::rows;
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::WorkspaceHandle;

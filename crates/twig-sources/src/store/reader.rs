@@ -5,11 +5,12 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use rusqlite::Connection;
+use twig_core::plan::StoredProject;
 use twig_core::store::{Item, Project, StoreError, StoreName};
 
 use super::identity::retire;
 use super::open::{OpenConnection, open};
-use super::rows::{self, StoredProject};
+use super::rows;
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::WorkspaceHandle;

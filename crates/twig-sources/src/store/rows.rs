@@ -6,7 +6,7 @@ use std::ops::Range;
 use rusqlite::Row;
 use sha2::{Digest as _, Sha256};
 use twig_core::audit::ChainDigest;
-use twig_core::parts_hash::PartsHash;
+use twig_core::plan::{ItemRow, StoredProject};
 use twig_core::store::{
     ContentInfo, Digest, Item, ItemKind, LabelName, LabelledVersion, Noun, Operation, StoreName,
     Timestamp, Version,
@@ -15,24 +15,6 @@ use twig_core::suggest;
 
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
-
-/// A project as its last change recorded it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct StoredProject {
-    pub(super) id: [u8; 16],
-    pub(super) name: StoreName,
-    pub(super) created: Timestamp,
-    /// How many changes there were.
-    pub(super) rev: u64,
-    pub(super) prompts: u64,
-    pub(super) resources: u64,
-    /// The bytes of its versions.
-    pub(super) history: u64,
-    /// When its last change was made.
-    pub(super) changed: Timestamp,
-    /// The digest of its last change, if that is in the chain.
-    pub(super) digest: Option<ChainDigest>,
-}
 
 /// All projects, or the one with a name.
 macro_rules! project_query {
@@ -82,16 +64,6 @@ fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
 }
 
 /// A prompt or resource, deleted or not.
-#[derive(Debug, Clone)]
-pub(super) struct ItemRow {
-    pub(super) project: [u8; 16],
-    pub(super) id: [u8; 16],
-    pub(super) head: u64,
-    pub(super) is_deleted: bool,
-    /// The number of the first version that is kept.
-    pub(super) first: u64,
-}
-
 pub(super) fn item(
     sql: &Sql<'_>,
     project: &StoredProject,
@@ -423,7 +395,7 @@ fn version_row(
         at: Timestamp(row.get(first + 9)?),
         author: row.get(first + 10)?,
     };
-    if row.get::<_, Digest>(first + 11)? == digest_of(kind, name, &version) {
+    if row.get::<_, Digest>(first + 11)? == version.digest(kind, name) {
         Ok(version)
     } else {
         let what = format!(
@@ -507,79 +479,4 @@ pub(super) fn changed(
     changed.sort_unstable();
     changed.dedup();
     Ok((found == expected).then_some(changed))
-}
-
-/// The digest of one version: its fields, and the item that it belongs to.
-pub(super) fn digest_of(kind: ItemKind, name: &StoreName, version: &Version) -> Digest {
-    let restored_from = match version.operation {
-        Operation::Restore { from } => Some(from),
-        _ => None,
-    };
-    let mut hash = PartsHash::new("version");
-    hash.text(kind.as_str());
-    hash.text(name.as_str());
-    hash.number(version.number);
-    hash.text(version.operation.as_str());
-    hash.maybe(
-        restored_from
-            .map(u64::to_le_bytes)
-            .as_ref()
-            .map(<[u8; 8]>::as_slice),
-    );
-    for text in [&version.description, &version.uri, &version.mime] {
-        hash.maybe(text.as_deref().map(str::as_bytes));
-    }
-    hash.bytes(&version.content.digest);
-    hash.number(version.content.size);
-    hash.number(u64::from(version.content.is_text));
-    hash.number(version.at.0.cast_unsigned());
-    hash.text(&version.author);
-    hash.end()
-}
-
-#[cfg(test)]
-mod tests {
-    use twig_core::store::{ContentInfo, Noun};
-
-    use super::*;
-
-    #[test]
-    fn versions_that_differ_in_anything_have_different_digests() {
-        let name = |text| StoreName::parse(Noun::Prompt, text).unwrap();
-        let one = Version {
-            number: 1,
-            operation: Operation::Create,
-            description: None,
-            uri: None,
-            mime: None,
-            content: ContentInfo {
-                digest: [0; 32],
-                size: 0,
-                is_text: true,
-            },
-            at: Timestamp(0),
-            author: "a".into(),
-        };
-        let digest = |version: &Version| digest_of(ItemKind::Prompt, &name("n"), version);
-        let mut others: Vec<Version> = vec![one.clone(); 13];
-        others[1].number = 2;
-        others[2].operation = Operation::Restore { from: 1 };
-        others[3].operation = Operation::Restore { from: 2 };
-        others[4].description = Some("".into());
-        others[5].description = Some("x".into());
-        others[6].uri = Some("x".into());
-        others[7].mime = Some("x".into());
-        others[8].content.digest = [1; 32];
-        others[9].content.size = 1;
-        others[10].content.is_text = false;
-        others[11].at = Timestamp(-1);
-        others[12].author = "b".into();
-        let mut digests: Vec<Digest> = others.iter().map(digest).collect();
-        digests.push(digest_of(ItemKind::Resource, &name("n"), &one));
-        digests.push(digest_of(ItemKind::Prompt, &name("m"), &one));
-        let all = digests.len();
-        digests.sort_unstable();
-        digests.dedup();
-        assert_eq!(digests.len(), all);
-    }
 }

@@ -6,8 +6,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use twig_core::access::{AccessChange, AccessRecord};
 use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
+use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
 use twig_core::store::{Noun, StoreName};
-use twig_sources::{Access, ChangeQuery, CheckedChain, RecordedChange, SqliteStore, now};
+use twig_sources::{Access, SqliteStore, now};
 
 use super::age::{Age, parse_age};
 use super::check::counted;

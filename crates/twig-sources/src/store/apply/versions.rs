@@ -1,10 +1,10 @@
 //! Old versions of a project: counting and dropping them.
 
+use twig_core::plan::{ChangedItem, StoredProject, record};
 use twig_core::store::{Author, Timestamp};
 
-use super::projects::{forget_contents, prepare_forgetting};
-use super::{ChangedItem, record};
-use crate::store::rows::{StoredProject, number, signed};
+use super::{SqlRows, forget_contents, prepare_forgetting};
+use crate::store::rows::{number, signed};
 use crate::store::sql::Sql;
 use crate::store::sqlite_error::SqliteError;
 
@@ -116,6 +116,12 @@ pub(in crate::store) fn drop_old(
     };
     let keep = keep.to_string();
     let changed = ChangedItem::project(&project.name, "compact", Some(&keep));
-    record(sql, &mut after, &changed, &Author::Person, now)?;
+    record(
+        &mut SqlRows(sql),
+        &mut after,
+        &changed,
+        &Author::Person,
+        now,
+    )?;
     Ok(old)
 }

@@ -19,7 +19,7 @@ use twig_core::store::{
     ContentInfo, Digest, ItemKind, Noun, Operation, Store, StoreName, Timestamp, Version,
 };
 
-use super::super::{Access, Workspaces, rows};
+use super::super::{Access, Workspaces};
 use super::*;
 
 fn name(text: &str) -> StoreName {
@@ -59,7 +59,7 @@ fn make_old(path: &Path, steps: usize) {
             at: Timestamp(7),
             author: "twig".into(),
         };
-        let sealed = rows::digest_of(ItemKind::Prompt, &name("a"), &version);
+        let sealed = version.digest(ItemKind::Prompt, &name("a"));
         let content = "INSERT INTO content (digest, bytes) VALUES (?1, ?2)";
         connection
             .execute(content, (digest, text.as_bytes()))

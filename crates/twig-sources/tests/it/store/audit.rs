@@ -2,10 +2,11 @@
 
 use rusqlite::Connection;
 use twig_core::audit::ChainBreak;
+use twig_core::plan::{ChangeQuery, CheckedChain};
 use twig_core::store::{
     Author, Change, ItemKind, LabelChange, LabelName, LabelWrite, Store, Timestamp, Write,
 };
-use twig_sources::{ChangeQuery, CheckedChain, SqliteStore};
+use twig_sources::SqliteStore;
 
 use super::child;
 use super::support::*;
