@@ -1,4 +1,5 @@
-//! The disk: finds, reads and watches libraries, and keeps projects in SQLite ([`Workspaces`]).
+//! The disk: finds, reads and watches libraries, and keeps projects in SQLite ([`Workspaces`])
+//! or PostgreSQL ([`StorePlace`]).
 //!
 //! [`LiveCatalog`] loads the folders that [`Settings`] name and publishes an immutable
 //! [`twig_core::Catalog`]; a [`CatalogWatch`] follows the disk and publishes the next one. `twig-core`
@@ -42,6 +43,9 @@ mod packages;
 mod patience;
 // A place that is searched for libraries.
 mod place;
+// Projects in PostgreSQL, all workspaces in one database.
+#[cfg(feature = "postgres")]
+mod postgres;
 // Logs each problem once.
 mod problem_log;
 // The selected project as a library that follows its store.
@@ -70,6 +74,8 @@ mod source_files;
 mod stamp;
 // Projects in SQLite, one file a workspace, with a digest for each version and content.
 mod store;
+// Where workspaces are: a folder of SQLite files, or a PostgreSQL database.
+mod store_place;
 // The system's file watcher, or none if the system has no resources for one.
 mod system_watcher;
 // The record of trusted libraries, by the digest of every file that may be code.
@@ -107,6 +113,8 @@ pub use packages::{
     VendorError, VendorFolder, VendorMode, Vendored, VendoredFile, WantedPackage, packaged_copies,
     read_lock, read_lock_text, side_by_side,
 };
+#[cfg(feature = "postgres")]
+pub use postgres::{Migrated, PgStore, PgWorkspaces};
 pub use project_folder::{
     CheckedFolder, Exported, FolderItem, FolderUpdate, ImportSummary, PreferredSide,
     ProjectFolderError, check_project, export_project, import_project, update_project,
@@ -114,7 +122,10 @@ pub use project_folder::{
 pub use repository_config::{is_of_this_person, repository_config, repository_config_of};
 pub use search::SearchIndex;
 pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
-pub use store::{Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, Workspaces, now};
+pub use store::{
+    Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, VerifiedRows, Workspaces, now,
+};
+pub use store_place::{StorePlace, WorkspaceStore};
 pub use trust::{
     CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,
     asked_grants, covers, examine, expanded, function_sources, program, real_path, survey,

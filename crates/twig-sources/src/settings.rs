@@ -7,7 +7,8 @@ use twig_core::store::{Store, StoreName};
 use twig_core::{CatalogFilter, LibraryKind, Limits, ListingSettings};
 
 use crate::followed_config::{FollowedConfig, Remembered};
-use crate::store::{Access, Workspaces};
+use crate::store::Access;
+use crate::store_place::StorePlace;
 
 /// Where libraries are searched for, and how.
 #[derive(Debug, Clone)]
@@ -62,8 +63,8 @@ pub struct Settings {
 /// asked for.
 #[derive(Debug, Clone)]
 pub struct OfferedWorkspace {
-    /// The folder that it is in.
-    pub workspaces: Workspaces,
+    /// Where it is.
+    pub workspaces: StorePlace,
     /// Its name.
     pub name: StoreName,
     /// How it is opened.

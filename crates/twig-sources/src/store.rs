@@ -13,7 +13,7 @@ mod identity;
 mod lock;
 mod migrations;
 mod open;
-mod queue;
+pub(crate) mod queue;
 mod reader;
 mod rows;
 mod sql;
@@ -21,7 +21,7 @@ mod sqlite_error;
 mod watcher;
 mod workspace_handle;
 mod workspaces;
-mod writer;
+pub(crate) mod writer;
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -35,6 +35,7 @@ use twig_core::store::{
 };
 
 pub use self::apply::OldVersions;
+pub use self::audit::VerifiedRows;
 pub use self::clock::now;
 pub use self::compact::Reclaimed;
 use self::open::open;
@@ -44,6 +45,7 @@ use self::sql::Sql;
 use self::sqlite_error::SqliteError;
 use self::watcher::StoreWatcher;
 use self::workspace_handle::WorkspaceHandle;
+pub(crate) use self::workspace_handle::stopping;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
 use self::writer::{StoreWriter, WriteJob};
 

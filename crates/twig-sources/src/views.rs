@@ -19,7 +19,8 @@ use twig_core::{
 use crate::live::LiveCatalog;
 use crate::project::ProjectSource;
 use crate::settings::{OfferedWorkspace, Selected};
-use crate::store::{Access, Workspaces};
+use crate::store::Access;
+use crate::store_place::StorePlace;
 use crate::workspace_source::{ProjectLibraries, WorkspaceSource};
 
 /// How long the list of workspaces stays valid.
@@ -29,7 +30,7 @@ const LISTED: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub struct CatalogViews {
     live: Arc<LiveCatalog>,
-    workspaces: Workspaces,
+    workspaces: StorePlace,
     limits: Limits,
     /// How stores are opened.
     access: Access,
@@ -85,7 +86,7 @@ struct ViewState {
 
 impl CatalogViews {
     /// Views of what a server has.
-    pub fn new(live: Arc<LiveCatalog>, workspaces: Workspaces, access: Access) -> Self {
+    pub fn new(live: Arc<LiveCatalog>, workspaces: StorePlace, access: Access) -> Self {
         let limits = live.settings().limits.clone();
         Self {
             live,

@@ -229,7 +229,7 @@ impl WorkspaceSource {
     /// The file to wait for while the store is not open.
     pub(crate) fn awaited(&self) -> Option<std::path::PathBuf> {
         let is_awaited = self.is_on() && self.known().store.is_none();
-        is_awaited.then(|| self.offered.workspaces.path(&self.offered.name))
+        is_awaited.then(|| self.offered.workspaces.path(&self.offered.name))?
     }
 
     /// Why the store cannot be read, if it cannot.
@@ -243,7 +243,8 @@ impl WorkspaceSource {
         let error = known.problem.as_ref()?;
         let name = &self.offered.name;
         let message = format!("the prompts of workspace `{name}` are not served: {error}");
-        let path = self.offered.workspaces.path(name).display().to_string();
+        let path = self.offered.workspaces.path(name);
+        let path = path.map_or_else(|| name.to_string(), |path| path.display().to_string());
         let problem = Problem::of_file(ProblemCode::Store, Severity::Error, &path, message);
         Some(if known.projects.is_empty() {
             problem.with_help("everything else is served")

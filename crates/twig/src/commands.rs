@@ -52,6 +52,7 @@ mod serve;
 mod show;
 mod stats;
 mod store;
+mod store_check;
 mod transfer;
 mod values;
 mod workspace;
@@ -100,6 +101,7 @@ use self::search::SearchArgs;
 use self::serve::ServeArgs;
 use self::show::ShowArgs;
 use self::stats::StatsArgs;
+use self::store_check::StoreCommand;
 use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::function;
@@ -281,6 +283,9 @@ pub(crate) enum TwigCommand {
     /// Show who changed what in projects, and check that the log is intact
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// Set up the database of the store, and check what is stored
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Show how often prompts are used, and which are not
     Stats(StatsArgs),
     /// Write prompts as files that another client reads
@@ -369,6 +374,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Key(what) => key::run(what, ui)?,
         TwigCommand::Grant(what) => grant::run(what, ui)?,
         TwigCommand::Audit(what) => audit::run(&what, ui)?,
+        TwigCommand::Store(what) => store_check::run(&what, ui)?,
         TwigCommand::Stats(options) => stats::run(&options, ui)?,
         TwigCommand::RunFunction => function::child::run()?,
         TwigCommand::RenderWorker => worker::child::run()?,

@@ -8,6 +8,7 @@ mod hub;
 mod libraries;
 mod numbers;
 mod observed;
+mod store_settings;
 
 use std::fs;
 use std::path::Path;
@@ -22,6 +23,7 @@ pub(crate) use self::edit::{ConfigFile, LibraryEntry};
 pub(crate) use self::libraries::bad_name;
 use self::numbers::{HTTP, LIMITS, PACKAGES, set};
 pub(crate) use self::observed::ObservedSettings;
+pub(crate) use self::store_settings::StoreSettings;
 use crate::command_error::{CommandError, reason};
 use crate::http;
 use crate::places::Places;
@@ -72,6 +74,8 @@ pub(crate) struct Config {
     pub(crate) libraries: Vec<Remembered>,
     /// Whether `serve` offers the prompts of the store; the transport decides if it is `None`.
     pub(crate) serves_store: Option<bool>,
+    /// Where workspaces are.
+    pub(crate) store: StoreSettings,
     /// What lists show of the prompts.
     pub(crate) listing: ListingSettings,
     /// What alone servers offer, unless `--only` says otherwise; everything if it is empty.
@@ -94,6 +98,7 @@ impl Default for Config {
             command_clients: Vec::new(),
             libraries: Vec::new(),
             serves_store: None,
+            store: StoreSettings::default(),
             listing: ListingSettings::default(),
             serves_only: Vec::new(),
             observed: ObservedSettings::default(),
@@ -182,6 +187,7 @@ impl Config {
                 "`like_opencode`",
                 self.command_clients != other.command_clients,
             ),
+            ("[store]", self.store != other.store),
             ("[serve]", self.serves_only != other.serves_only),
             ("[audit] or [stats]", self.observed != other.observed),
         ];
@@ -288,7 +294,10 @@ fn set_entry(
         ("serve", TomlValue::Table(table)) => config.serves_only = serve(table)?,
         ("serve_own", TomlValue::Bool(value)) => config.listing.serves_own = *value,
         ("serve_own", _) => return wrong("`serve_own` has to be true or false"),
-        ("store", TomlValue::Table(table)) => config.serves_store = store(table)?,
+        ("store", TomlValue::Table(table)) => {
+            let serves = config.store.read(places, path, table)?;
+            config.serves_store = serves.or(config.serves_store);
+        }
         (key @ ("audit" | "stats"), TomlValue::Table(table)) => {
             let read = config.observed.read(places, path, key, table);
             read.map_err(|(message, from)| (message, from.unwrap_or(at)))?;
@@ -359,24 +368,6 @@ fn functions<'t, 'a>(table: &'t Table<'a>) -> Result<Vec<String>, (String, &'t T
         }
     }
     Ok(names)
-}
-
-/// `serve`: whether servers offer the prompts of the store.
-fn store<'t, 'a>(table: &'t Table<'a>) -> Result<Option<bool>, (String, &'t TomlItem<'a>)> {
-    let mut serves = None;
-    for entry in &table.entries {
-        let item = &entry.item;
-        match (&*entry.key, &item.value) {
-            ("serve", TomlValue::Bool(value)) => serves = Some(*value),
-            ("serve", _) => return Err(("`serve` has to be true or false".to_owned(), item)),
-            (key, _) => {
-                let near = twig_core::suggest::did_you_mean(key, ["serve"]);
-                let near = near.map(|near| format!("; {near}")).unwrap_or_default();
-                return Err((format!("unknown setting `{key}` of [store]{near}"), item));
-            }
-        }
-    }
-    Ok(serves)
 }
 
 /// `only`: what alone servers offer.

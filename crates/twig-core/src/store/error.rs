@@ -301,6 +301,24 @@ pub enum StoreError {
         /// The file or folder, for a person on its machine.
         path: PathBuf,
     },
+    /// The database of the workspace cannot be reached.
+    #[error("{}", offline_sentence(.workspace, .reason, *.is_write))]
+    Offline {
+        /// Which workspace.
+        workspace: StoreName,
+        /// Why, in the middle of a sentence.
+        reason: String,
+        /// True for a write, false for a read.
+        is_write: bool,
+    },
+    /// The database did not say whether a write was made.
+    #[error(
+        "The connection to the database of workspace '{workspace}' was lost before it confirmed the change, which may have been written: read it again before you repeat the change"
+    )]
+    Unknown {
+        /// Which workspace.
+        workspace: StoreName,
+    },
     /// A store that cannot be opened, or that failed in another way: a whole sentence.
     #[error("{0}")]
     Unavailable(String),
@@ -317,6 +335,8 @@ impl StoreError {
                 | Self::NoWorkspace { .. }
                 | Self::Damaged { .. }
                 | Self::File { .. }
+                | Self::Offline { .. }
+                | Self::Unknown { .. }
                 | Self::Unavailable(_)
         )
     }
@@ -340,6 +360,16 @@ fn busy_sentence(workspace: &StoreName, seconds: u64, is_write: bool) -> String 
         format!(
             "Workspace '{workspace}' cannot be read: another program has had it locked for {seconds} s; try again"
         )
+    }
+}
+
+fn offline_sentence(workspace: &StoreName, reason: &str, is_write: bool) -> String {
+    if is_write {
+        format!(
+            "The database of workspace '{workspace}' cannot be reached ({reason}), nothing was written: try again when it is back"
+        )
+    } else {
+        format!("The database of workspace '{workspace}' cannot be reached: {reason}")
     }
 }
 

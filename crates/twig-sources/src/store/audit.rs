@@ -14,6 +14,15 @@ use super::rows::{self, number};
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 
+/// What a check of all rows has read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifiedRows {
+    /// How many versions.
+    pub versions: u64,
+    /// How many contents.
+    pub contents: u64,
+}
+
 /// A project that has changes.
 struct ChangedProject {
     name: Box<str>,
@@ -38,6 +47,24 @@ impl SqliteStore {
             }
             changes.sort_by_key(|change| change.entry.at);
             Ok(changes)
+        })
+    }
+
+    /// Compares all versions and contents with their digests.
+    pub fn verify(&self) -> Result<VerifiedRows, StoreError> {
+        self.reader().read(&self.handle, |sql| {
+            let mut contents: Vec<Digest> = Vec::new();
+            sql.each("SELECT digest FROM content", [], |row| {
+                contents.push(row.get(0)?);
+                Ok(())
+            })?;
+            for digest in &contents {
+                rows::content(sql, digest)?;
+            }
+            Ok(VerifiedRows {
+                versions: rows::verify_versions(sql)?,
+                contents: contents.len() as u64,
+            })
         })
     }
 

@@ -16,23 +16,23 @@ const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The sending end.
 #[derive(Debug)]
-pub(super) struct WriteQueue {
+pub(crate) struct WriteQueue {
     jobs: SyncSender<QueuedWrite>,
     bytes: Arc<AtomicUsize>,
 }
 
 /// The receiving end.
-pub(super) type WaitingWrites = Receiver<QueuedWrite>;
+pub(crate) type WaitingWrites = Receiver<QueuedWrite>;
 
 /// A queued write; it counts as queued until it is dropped.
-pub(super) struct QueuedWrite {
-    pub(super) job: WriteJob,
+pub(crate) struct QueuedWrite {
+    pub(crate) job: WriteJob,
     load: QueuedBytes,
 }
 
 impl QueuedWrite {
     /// Reports the outcome.
-    pub(super) fn report(self, outcome: Result<Written, StoreError>) {
+    pub(crate) fn report(self, outcome: Result<Written, StoreError>) {
         let Self { job, load } = self;
         // The callback may already send the next write.
         drop(load);
@@ -42,7 +42,7 @@ impl QueuedWrite {
 
 /// Why a write was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum QueueError {
+pub(crate) enum QueueError {
     /// The queue is full.
     Full,
     /// The writer thread has ended.
@@ -50,14 +50,14 @@ pub(super) enum QueueError {
 }
 
 impl WriteQueue {
-    pub(super) fn new() -> (Self, WaitingWrites) {
+    pub(crate) fn new() -> (Self, WaitingWrites) {
         let (jobs, waiting) = sync_channel(MOST);
         let bytes = Arc::default();
         (Self { jobs, bytes }, waiting)
     }
 
     /// Queues a write; returns it if it was not accepted.
-    pub(super) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
+    pub(crate) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
         let Some(load) = QueuedBytes::add(&self.bytes, size(&job.write)) else {
             return Err(Box::new((job, QueueError::Full)));
         };

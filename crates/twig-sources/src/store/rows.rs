@@ -407,6 +407,27 @@ fn version_row(
     }
 }
 
+/// Compares every version of every item with its digest, and looks for its content; counts them.
+pub(super) fn verify_versions(sql: &Sql<'_>) -> Result<u64, SqliteError> {
+    let all = concat!(
+        "SELECT item.kind, item.name, content.digest IS NOT NULL, ",
+        version_columns!(),
+        " FROM version LEFT JOIN item ON version.item = item.id \
+         LEFT JOIN content ON content.digest = version.content"
+    );
+    let mut count = 0;
+    sql.each(all, [], |row| {
+        let kind = kind(row, 0)?;
+        version_row(kind, &name(kind.noun(), row, 1)?, row, 3)?;
+        if !row.get::<_, bool>(2)? {
+            return Err(SqliteError::damaged("a content is missing"));
+        }
+        count += 1;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
 pub(super) fn is_deletion(version: &Version) -> bool {
     version.operation == Operation::Delete
 }

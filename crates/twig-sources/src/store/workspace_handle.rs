@@ -192,7 +192,7 @@ impl WorkspaceHandle {
     }
 }
 
-pub(super) fn stopping() -> StoreError {
+pub(crate) fn stopping() -> StoreError {
     StoreError::Unavailable(
         "The server is stopping, nothing was written: start it again, then repeat the change"
             .to_owned(),

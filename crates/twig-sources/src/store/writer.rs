@@ -29,16 +29,16 @@ const LAST_WRITE: Duration = Duration::from_millis(1_500);
 const TOGETHER: usize = 32;
 
 /// A write, and the callback for its outcome.
-pub(super) struct WriteJob {
-    pub(super) write: Write,
-    pub(super) done: OnWritten,
+pub(crate) struct WriteJob {
+    pub(crate) write: Write,
+    pub(crate) done: OnWritten,
     /// Until when it waits for its turn, however many are before it.
-    pub(super) until: Instant,
+    pub(crate) until: Instant,
 }
 
 impl WriteJob {
     /// Reports the outcome. A callback that panics does not take the thread down.
-    pub(super) fn report(self, outcome: Result<Written, StoreError>) {
+    pub(crate) fn report(self, outcome: Result<Written, StoreError>) {
         let done = self.done;
         if catch_unwind(AssertUnwindSafe(|| done(outcome))).is_err() {
             tracing::error!("the callback of a write panicked");

@@ -8,7 +8,7 @@ use twig_core::access::{AccessChange, AccessRecord};
 use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
 use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
 use twig_core::store::{Noun, StoreName};
-use twig_sources::{Access, SqliteStore, now};
+use twig_sources::{Access, WorkspaceStore, now};
 
 use super::age::{Age, parse_age};
 use super::check::counted;
@@ -190,7 +190,7 @@ fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
 }
 
 /// The workspace; `None` for a default workspace that does not exist yet.
-fn open(place: &WorkspaceArgs) -> Result<Option<SqliteStore>, CommandError> {
+fn open(place: &WorkspaceArgs) -> Result<Option<WorkspaceStore>, CommandError> {
     Stores::new()?.open(place, Access::ReadOrUpdate)
 }
 

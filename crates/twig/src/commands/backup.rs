@@ -64,6 +64,10 @@ struct RestoredWorkspace<'c> {
     projects: usize,
 }
 
+/// What to do in a database.
+const PG_DUMP: &str =
+    "back it up with `pg_dump`, restore it with `pg_restore`, then run `twig store verify`";
+
 pub(super) fn back_up(
     options: &BackupArgs,
     stores: &Stores,
@@ -76,6 +80,7 @@ pub(super) fn back_up(
     }
     let access = Access::ReadOrUpdate;
     let store = stores.workspaces.open(&name, access, &stores.limits)?;
+    let store = store.file(PG_DUMP)?;
     let projects = store.projects()?.len();
     let file = on_disk(&options.file);
     if file.is_dir() {
@@ -131,7 +136,8 @@ pub(super) fn restore(
     let name = StoreName::parse(Noun::Workspace, &options.name)?;
     let file = on_disk(&options.file);
     let shown = stores.places.shown(&file);
-    stores.workspaces.restore(&name, &file).map_err(|error| {
+    let files = stores.workspaces.files(PG_DUMP)?;
+    files.restore(&name, &file).map_err(|error| {
         let is_there = stores.workspaces.exists(&name);
         let hint = is_there.then(|| {
             let file = pasted(&shown, &file);

@@ -67,6 +67,7 @@ pub(super) fn run(
     let store = stores
         .workspaces
         .open(&name, Access::Write, &stores.limits)?;
+    let store = store.file("the database frees the space of deleted rows itself")?;
     let place = match &project {
         Some(project) => format!("project `{project}`"),
         None => format!("workspace `{name}`"),

@@ -10,7 +10,7 @@ use serde_json::json;
 use twig_core::Latest;
 use twig_core::{Catalog, Library, Problem, Severity};
 use twig_packages::LockedLibrary;
-use twig_sources::{FoundState, PackageStore, SearchedPlace, SqliteStore, Trust};
+use twig_sources::{FoundState, PackageStore, SearchedPlace, Trust, WorkspaceStore};
 
 use super::check::{ProblemRow, contents, counted, is_problem};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -169,11 +169,12 @@ fn own(places: &Places) -> Vec<String> {
 
 /// The user's workspaces, if there is a folder for them.
 fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::WorkspaceRow>, CommandError> {
-    if opened.places.workspaces.is_none() {
+    let store = &opened.config.store;
+    if opened.places.workspaces.is_none() && !store.is_database() {
         return Ok(Vec::new());
     }
-    let stores = Stores::of(opened.places.clone(), opened.config.limits.clone())?;
-    workspace::rows(&stores, SqliteStore::check_pages)
+    let stores = Stores::of(opened.places.clone(), opened.config.limits.clone(), store)?;
+    workspace::rows(&stores, WorkspaceStore::check_pages)
 }
 
 /// The packages of the user and of the repository. What cannot be read is a problem already.

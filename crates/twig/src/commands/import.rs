@@ -121,7 +121,7 @@ pub(super) fn run(options: &ImportArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let progress = ui.counted_progress("importing", prompts.len());
     let step = || progress.step();
     let (goal, fates) = if options.project.is_some() {
-        into_project(options, &places, &limits, &prompts, &step)?
+        into_project(options, &limits, &prompts, &step)?
     } else {
         into_library(options, &places, &limits, (&path, &prompts), &step)?
     };
@@ -282,7 +282,6 @@ fn bad_name(folder: &str) -> CommandError {
 
 fn into_project(
     options: &ImportArgs,
-    places: &Places,
     limits: &Limits,
     prompts: &[&ImportedPrompt],
     step: &dyn Fn(),
@@ -293,7 +292,7 @@ fn into_project(
     } else {
         Access::Write
     };
-    let stores = Stores::of(places.clone(), limits.clone())?;
+    let stores = Stores::new()?;
     let target = ProjectTarget::find(stores, &place, access)?;
     let project = target.read()?;
     let mut plan = plan_project(&project, &target.project, prompts, &Author::Person, limits);

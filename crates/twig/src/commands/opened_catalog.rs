@@ -17,13 +17,13 @@ use twig_core::{
 };
 use twig_sources::{
     Access, DEFAULT_WORKSPACE, FollowedConfig, LiveCatalog, OfferedWorkspace, PROJECT, Selected,
-    Settings, Watching, Workspaces, is_well_known,
+    Settings, Watching, is_well_known,
 };
 
 use super::origin::{project_flags, stored_elsewhere};
 use super::store::{ProjectArgs, ProjectTarget, Stores, no_project};
 use crate::command_error::{CommandError, ErrorKind};
-use crate::config::{self, Config};
+use crate::config::{self, Config, StoreSettings};
 use crate::function::Allowed;
 use crate::places::{self, Places, on_disk};
 use crate::ui::Ui;
@@ -107,9 +107,9 @@ impl SourceArgs {
             return Ok(());
         };
         let places = Places::from_environment();
-        let limits = config::load(&places)?.limits;
+        let config = config::load(&places)?;
         let place = ProjectArgs::new(self.workspace.as_deref(), Some(project));
-        let stores = Stores::of(places, limits)?;
+        let stores = Stores::of(places, config.limits, &config.store)?;
         ProjectTarget::find(stores, &place, Access::Read)?.read()?;
         Ok(())
     }
@@ -182,7 +182,7 @@ impl OpenedCatalog {
         let config = config::load(&places)?;
         let sources = found(sources)?;
         let access = Access::ReadOrUpdate;
-        let workspace = offered(&places, &sources, access)?;
+        let workspace = offered(&places, &config.store, &sources, access)?;
         let followed = Followed {
             workspace,
             config: None,
@@ -389,8 +389,8 @@ impl OpenedCatalog {
 
     /// Whether there is more than one workspace, so that a name alone does not say which.
     pub(super) fn has_several_workspaces(&self) -> bool {
-        let folder = self.places.workspaces.clone().map(Workspaces::new);
-        let names = folder.and_then(|folder| folder.list().ok());
+        let workspaces = self.config.store.place(&self.places).ok().flatten();
+        let names = workspaces.and_then(|workspaces| workspaces.list().ok());
         names.is_some_and(|names| names.len() > 1)
     }
 
@@ -435,13 +435,14 @@ fn found(sources: &SourceArgs) -> Result<SourceArgs, CommandError> {
 /// The workspace whose prompts are offered: none if a project is selected.
 pub(super) fn offered(
     places: &Places,
+    store: &StoreSettings,
     sources: &SourceArgs,
     access: Access,
 ) -> Result<Option<OfferedWorkspace>, CommandError> {
-    if sources.project.is_some() || places.workspaces.is_none() {
+    if sources.project.is_some() || (places.workspaces.is_none() && !store.is_database()) {
         return Ok(None);
     }
-    let stores = Stores::of(places.clone(), Limits::default())?;
+    let stores = Stores::of(places.clone(), Limits::default(), store)?;
     let named = sources.workspace.as_deref();
     let name = StoreName::parse(Noun::Workspace, named.unwrap_or(DEFAULT_WORKSPACE))?;
     if named.is_some() && !stores.workspaces.exists(&name) {
@@ -467,7 +468,7 @@ fn selected(
         return Ok(None);
     };
     let place = ProjectArgs::new(sources.workspace.as_deref(), Some(project));
-    let stores = Stores::of(places.clone(), config.limits.clone())?;
+    let stores = Stores::of(places.clone(), config.limits.clone(), &config.store)?;
     let target = ProjectTarget::find(stores, &place, access)?;
     Ok(Some(Selected {
         store: Arc::new(target.store),

@@ -6,7 +6,7 @@ use twig_core::store::{Item, ItemKind, Noun, Store, StoreError, StoreName};
 use twig_core::{
     Catalog, Content, Document, Library, Prompt, PromptRef, RelativePath, StoredVersion,
 };
-use twig_sources::{Access, Workspaces};
+use twig_sources::Access;
 
 use super::opened_catalog::OpenedCatalog;
 use super::store::workspace_flag;
@@ -101,7 +101,7 @@ pub(super) fn stored_elsewhere(
         None => (None, name),
     };
     let own = StoreName::parse(Noun::Prompt, own).ok()?;
-    let workspaces = Workspaces::new(opened.places.workspaces.clone()?);
+    let workspaces = opened.config.store.place(&opened.places).ok()??;
     let names = workspaces.list().ok()?;
     let several = names.len() > 1;
     let found = names.iter().take(MOST_SEARCHED).find_map(|workspace| {

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use serde::Serialize;
 use twig_core::store::{Author, LabelName, Noun, Store, StoreError, StoreName, Summary, Write};
 use twig_core::suggest::did_you_mean;
-use twig_sources::{Access, SqliteStore};
+use twig_sources::{Access, WorkspaceStore};
 
 use super::check::counted;
 use super::compact;
@@ -129,7 +129,8 @@ struct ShownProject<'c> {
     row: ProjectListRow<'c>,
     /// The most that `history_bytes` may be.
     history_limit: usize,
-    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
     /// Labels that only an administrator moves or removes.
     protected_labels: Vec<String>,
 }
@@ -249,11 +250,12 @@ fn show(
     let row = row(&found, &place.workspace);
     let protected = store.protected_labels(&name)?;
     let protected: Vec<String> = protected.iter().map(ToString::to_string).collect();
+    let file = store.path();
     if json {
         ui.json(&ShownProject {
             row,
             history_limit: limit,
-            path: store.path().display().to_string(),
+            path: file.map(|path| path.display().to_string()),
             protected_labels: protected,
         })?;
         return Ok(ExitCode::SUCCESS);
@@ -265,17 +267,16 @@ fn show(
         many(row.resources, "resource", "resources")
     );
     let history = format!("{} of {limit} bytes", row.history_bytes);
-    let path = stores.places.shown(store.path());
     let facts = [
         ("has", items),
         ("history", history),
         ("created", row.created),
         ("changed", row.last_modified),
         ("workspace", row.workspace.to_owned()),
-        ("file", path),
     ];
+    let file = file.map(|path| ("file", stores.places.shown(path)));
     let labels = (!protected.is_empty()).then(|| ("protected", protected.join(", ")));
-    let facts = facts.into_iter().chain(labels);
+    let facts = facts.into_iter().chain(file).chain(labels);
     let facts = facts.map(|(what, fact)| vec![what.to_owned(), fact]);
     ui.facts("  ", &facts.collect::<Vec<_>>())?;
     Ok(ExitCode::SUCCESS)
@@ -400,7 +401,11 @@ fn delete(
     write_to(&store, write)?;
     let there = Stores::new()?.named("from", &place.workspace);
     ui.say(format!("deleted project `{name}`{there}"));
-    let erased = compact::erase(store.workspace(), store.reclaim(), ui);
+    let erased = match &store {
+        WorkspaceStore::Sqlite(file) => compact::erase(store.workspace(), file.reclaim(), ui),
+        // The database frees the space of deleted rows itself.
+        _ => true,
+    };
     if json {
         ui.json(&Deleted {
             workspace: &place.workspace,
@@ -417,7 +422,7 @@ pub(super) fn existing(
     name: &StoreName,
     place: &WorkspaceArgs,
     access: Access,
-) -> Result<(SqliteStore, Summary), CommandError> {
+) -> Result<(WorkspaceStore, Summary), CommandError> {
     let mut others = Vec::new();
     if let Some(store) = Stores::new()?.open(place, access)? {
         others = store.projects()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use twig_core::Catalog;
-use twig_sources::{Access, CatalogViews, LiveCatalog, OfferedWorkspace, Watching, Workspaces};
+use twig_sources::{Access, CatalogViews, LiveCatalog, OfferedWorkspace, Watching};
 
 use super::check::counted;
 use super::opened_catalog::{Followed, FunctionArgs, OpenedCatalog, SourceArgs, offered};
@@ -116,7 +116,7 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         Access::Read => Access::Read,
         _ => Access::ReadOrUpdate,
     };
-    let workspace = offered(&places, &sources, reading)?;
+    let workspace = offered(&places, &config.store, &sources, reading)?;
     let followed = Followed {
         workspace: workspace.map(|workspace| OfferedWorkspace {
             is_on: config.serves_store.unwrap_or(serves_store),
@@ -181,7 +181,7 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let opened_live = Arc::clone(&service.live);
     let ended = match front {
         Some(front) => {
-            let team = team(&places, &service.live, &config, access);
+            let team = team(&places, &service.live, &config, access)?;
             http::serve(service, front, team, config.http, &counts, ui)
         }
         None => serve_client(&service, ui),
@@ -200,17 +200,22 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
 }
 
 /// What a server over HTTP needs for people with keys.
-fn team(places: &Places, live: &Arc<LiveCatalog>, config: &Config, access: Access) -> TeamSettings {
-    let views = places.workspaces.clone().map(|folder| {
-        let views = CatalogViews::new(Arc::clone(live), Workspaces::new(folder), access);
+fn team(
+    places: &Places,
+    live: &Arc<LiveCatalog>,
+    config: &Config,
+    access: Access,
+) -> Result<TeamSettings, CommandError> {
+    let views = config.store.place(places)?.map(|workspaces| {
+        let views = CatalogViews::new(Arc::clone(live), workspaces, access);
         Arc::new(views)
     });
-    TeamSettings {
+    Ok(TeamSettings {
         views,
         serves_store: config.serves_store == Some(true),
         state: places.state().map(Path::to_owned),
         hub: Some(config.hub.clone()).filter(|hub| hub.is_on),
-    }
+    })
 }
 
 /// What is served, in words.

@@ -9,10 +9,10 @@ use twig_core::store::{
     VersionQuery, Write, Written,
 };
 use twig_core::suggest::did_you_mean;
-use twig_sources::{Access, DEFAULT_WORKSPACE, SqliteStore, Workspaces};
+use twig_sources::{Access, DEFAULT_WORKSPACE, StorePlace, WorkspaceStore};
 
 use crate::command_error::{CommandError, ErrorKind};
-use crate::config::{self, Config};
+use crate::config::{self, Config, StoreSettings};
 use crate::places::Places;
 
 // The selected workspace.
@@ -61,26 +61,30 @@ pub(super) fn parse_choice(text: &str) -> Result<VersionChoice, String> {
 pub(super) struct Stores {
     pub(super) places: Places,
     pub(super) limits: Limits,
-    pub(super) workspaces: Workspaces,
+    pub(super) workspaces: StorePlace,
 }
 
 impl Stores {
     pub(super) fn new() -> Result<Self, CommandError> {
         let places = Places::from_environment();
-        let limits = config::load(&places)?.limits;
-        Self::of(places, limits)
+        let config = config::load(&places)?;
+        Self::of(places, config.limits, &config.store)
     }
 
     /// The same, if the configuration was read already.
-    pub(super) fn of(places: Places, limits: Limits) -> Result<Self, CommandError> {
-        let Some(folder) = places.workspaces.clone() else {
+    pub(super) fn of(
+        places: Places,
+        limits: Limits,
+        store: &StoreSettings,
+    ) -> Result<Self, CommandError> {
+        let Some(workspaces) = store.place(&places)? else {
             let error = CommandError::fixable("there is no place for workspaces");
             return Err(error.hint("set HOME or XDG_DATA_HOME to an absolute path"));
         };
         Ok(Self {
             places,
             limits,
-            workspaces: Workspaces::new(folder),
+            workspaces,
         })
     }
 
@@ -89,7 +93,7 @@ impl Stores {
         &self,
         place: &WorkspaceArgs,
         access: Access,
-    ) -> Result<Option<SqliteStore>, CommandError> {
+    ) -> Result<Option<WorkspaceStore>, CommandError> {
         let name = StoreName::parse(Noun::Workspace, &place.workspace)?;
         if self.workspaces.exists(&name) {
             return Ok(Some(self.workspaces.open(&name, access, &self.limits)?));
@@ -102,7 +106,10 @@ impl Stores {
     }
 
     /// Opens a workspace to add something; creates the default one if it does not exist yet.
-    pub(super) fn open_or_make(&self, place: &WorkspaceArgs) -> Result<SqliteStore, CommandError> {
+    pub(super) fn open_or_make(
+        &self,
+        place: &WorkspaceArgs,
+    ) -> Result<WorkspaceStore, CommandError> {
         if let Some(store) = self.open(place, Access::Write)? {
             return Ok(store);
         }
@@ -132,7 +139,7 @@ impl Stores {
 
 /// A project in its workspace.
 pub(super) struct ProjectTarget {
-    pub(super) store: SqliteStore,
+    pub(super) store: WorkspaceStore,
     pub(super) project: StoreName,
     pub(super) limits: Limits,
     /// The flags that name it in suggested commands.

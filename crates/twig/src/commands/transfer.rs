@@ -9,7 +9,7 @@ use twig_core::problem::shell_word;
 use twig_core::store::{Author, ItemKind, Noun, Project, Store, StoreError, StoreName};
 use twig_sources::{
     Access, CheckedFolder, FolderItem, FolderUpdate, PreferredSide, ProjectFolderError,
-    SqliteStore, check_project, export_project, import_project, update_project,
+    WorkspaceStore, check_project, export_project, import_project, update_project,
 };
 
 use super::check::counted;
@@ -248,7 +248,7 @@ pub(super) fn import(options: &ProjectImportArgs, ui: &mut Ui) -> Result<ExitCod
 /// Brings the changes of a folder into an existing project.
 fn update(
     stores: &Stores,
-    store: &SqliteStore,
+    store: &WorkspaceStore,
     checked: &CheckedFolder<'_>,
     name: &StoreName,
     options: &ProjectImportArgs,

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
-use twig_sources::{Access, SqliteStore};
+use twig_sources::{Access, WorkspaceStore};
 
 use super::backup::{self, BackupArgs, RestoreArgs};
 use super::check::counted;
@@ -118,7 +118,7 @@ fn list(stores: &Stores, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandErr
 /// Every workspace, and the problem of each one that cannot be opened or fails the check.
 pub(super) fn rows(
     stores: &Stores,
-    check: fn(&SqliteStore) -> Result<(), StoreError>,
+    check: fn(&WorkspaceStore) -> Result<(), StoreError>,
 ) -> Result<Vec<WorkspaceRow>, CommandError> {
     let names = stores.workspaces.list()?;
     let rows = names.iter().map(|name| {

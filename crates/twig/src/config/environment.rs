@@ -10,6 +10,7 @@ use twig_core::parse::{Table, TomlEntry, TomlItem, TomlValue};
 
 use super::http_settings;
 use super::numbers::{HTTP, LIMITS, PACKAGES};
+use super::store_settings;
 use super::{Config, set_entry};
 use crate::command_error::CommandError;
 use crate::places::{self, Places};
@@ -96,6 +97,8 @@ fn known_keys() -> impl Iterator<Item = KnownKey> {
         .chain(texts)
         .chain(flags)
         .chain(["title", "description", "url"].map(key("hub", ValueKind::Text)))
+        .chain(store_settings::TEXTS.map(key("store", ValueKind::Text)))
+        .chain(store_settings::NUMBERS.map(key("store", ValueKind::Number)))
         .chain(http_settings::TEXTS.map(key("http", ValueKind::Text)))
         .chain(http_settings::LISTS.map(key("http", ValueKind::List)))
         .chain(http.map(key("http", ValueKind::Number)))

@@ -90,14 +90,14 @@ impl ObservedSettings {
     }
 }
 
-fn unknown(key: &str, table: &str, known: &[&str]) -> String {
+pub(super) fn unknown(key: &str, table: &str, known: &[&str]) -> String {
     let near = twig_core::suggest::did_you_mean(key, known.iter().copied());
     let near = near.map(|near| format!("; {near}")).unwrap_or_default();
     format!("unknown setting `{key}` of [{table}]{near}")
 }
 
 /// A path from the configuration's folder, or from home.
-fn path(places: &Places, config: &Path, text: &str) -> PathBuf {
+pub(super) fn path(places: &Places, config: &Path, text: &str) -> PathBuf {
     let below_home = text.strip_prefix("~/").zip(places.home.as_deref());
     match below_home {
         Some((rest, home)) => home.join(rest),

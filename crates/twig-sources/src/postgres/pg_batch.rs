@@ -1,0 +1,432 @@
+//! A batch of writes in two round trips: one reads and locks, the plan decides in memory, one writes
+//! and commits.
+
+use std::collections::BTreeSet;
+
+use sha2::{Digest as _, Sha256};
+use tokio::join;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+use twig_core::plan::plan;
+use twig_core::store::{
+    Change, Digest, GivenContent, ItemKind, LabelChange, Noun, StoreError, StoreName, Timestamp,
+    Write, Written,
+};
+use twig_core::{Contents, Limits};
+use uuid::Uuid;
+
+use super::loaded_rows::{LoadedRows, MadeRows, RowId, with_near};
+use super::pg_fault::PgFault;
+use super::pg_rows::{
+    ITEM_COLUMNS, id, item_columns, item_row, kind, label, name, number, project_columns,
+    project_row, signed, version_columns, version_row,
+};
+use super::{PgValue, lock_key};
+
+/// The outcome of each write of a batch.
+pub(super) type PgOutcomes = Vec<Result<Written, StoreError>>;
+
+/// True if a write can share its transaction with others of its kind.
+pub(super) fn is_shared(write: &Write) -> bool {
+    matches!(
+        write,
+        Write::Item(_) | Write::Label(_) | Write::Protect { .. }
+    )
+}
+
+/// A batch that was decided and not yet written.
+pub(super) struct PlannedBatch {
+    pub(super) made: MadeRows,
+    pub(super) outcomes: PgOutcomes,
+}
+
+impl PlannedBatch {
+    /// The change by which to find out whether the batch was committed.
+    pub(super) fn evidence(&self) -> Option<(RowId, u64, Digest)> {
+        let change = self.made.changes.last()?;
+        let digest = *change.digest.as_bytes();
+        Some((change.project.id, change.entry.number, digest))
+    }
+}
+
+/// The rows that writes ask for, as parallel lists for `unnest`.
+#[derive(Default)]
+struct WantedRows<'w> {
+    projects: BTreeSet<&'w str>,
+    items: [Vec<&'w str>; 3],
+    versions: ([Vec<&'w str>; 3], Vec<i64>),
+    /// Of this item, all versions.
+    whole: Option<[&'w str; 3]>,
+    contents: Vec<Vec<u8>>,
+    has_labels: bool,
+    uris: Vec<&'w str>,
+    /// A restored version may have any URI.
+    has_restore: bool,
+    is_deletion: bool,
+}
+
+impl<'w> WantedRows<'w> {
+    fn item(&mut self, project: &'w StoreName, kind: ItemKind, name: &'w StoreName) {
+        let key = [project.as_str(), kind.as_str(), name.as_str()];
+        self.projects.insert(key[0]);
+        for (list, part) in self.items.iter_mut().zip(key) {
+            list.push(part);
+        }
+    }
+
+    fn version(
+        &mut self,
+        project: &'w StoreName,
+        kind: ItemKind,
+        name: &'w StoreName,
+        number: u64,
+    ) {
+        let key = [project.as_str(), kind.as_str(), name.as_str()];
+        for (list, part) in self.versions.0.iter_mut().zip(key) {
+            list.push(part);
+        }
+        self.versions.1.push(signed(number));
+    }
+
+    fn content(&mut self, given: &GivenContent) {
+        // Text of a binary type is base64, and the type may be that of the last version.
+        if let Ok(Contents::Bytes(bytes)) = given.read("application/octet-stream") {
+            self.contents.push(Sha256::digest(&bytes).to_vec());
+        }
+        let bytes: &[u8] = match given {
+            GivenContent::Text(text) => text.as_bytes(),
+            GivenContent::Bytes(bytes) => bytes,
+        };
+        self.contents.push(Sha256::digest(bytes).to_vec());
+    }
+
+    fn add(&mut self, write: &'w Write) {
+        match write {
+            Write::CreateProject { name, .. } => {
+                self.projects.insert(name.as_str());
+            }
+            Write::RenameProject { name, to, .. } => {
+                self.projects.extend([name.as_str(), to.as_str()]);
+            }
+            Write::DeleteProject { name, .. } => {
+                self.is_deletion = true;
+                self.projects.insert(name.as_str());
+            }
+            Write::RenameItem {
+                project,
+                kind,
+                name,
+                to,
+                ..
+            } => {
+                self.item(project, *kind, name);
+                self.item(project, *kind, to);
+                self.whole = Some([project.as_str(), kind.as_str(), name.as_str()]);
+            }
+            Write::Protect { project, .. } => {
+                self.has_labels = true;
+                self.projects.insert(project.as_str());
+            }
+            Write::Label(write) => {
+                self.has_labels = true;
+                self.item(&write.project, write.kind, &write.name);
+                if let LabelChange::Set {
+                    version: Some(version),
+                } = write.change
+                {
+                    self.version(&write.project, write.kind, &write.name, version);
+                }
+            }
+            Write::Item(write) => {
+                self.item(&write.project, write.kind, &write.name);
+                match &write.change {
+                    Change::Create(draft) => {
+                        self.content(&draft.content);
+                        self.uris.extend(draft.uri.as_deref());
+                    }
+                    Change::Update(patch) => {
+                        if let Some(content) = &patch.content {
+                            self.content(content);
+                        }
+                        self.uris.extend(patch.uri.as_deref());
+                    }
+                    Change::Delete => {}
+                    Change::Restore { version } => {
+                        self.has_restore = true;
+                        if let Some(version) = version {
+                            self.version(&write.project, write.kind, &write.name, *version);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs a statement if it is needed.
+async fn query_if(
+    is_needed: bool,
+    client: &Client,
+    sql: &str,
+    parameters: &[PgValue<'_>],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    if is_needed {
+        client.query_typed(sql, parameters).await
+    } else {
+        Ok(Vec::new())
+    }
+}
+
+/// Begins a transaction, locks the projects of the writes and decides them. The transaction stays
+/// open.
+pub(super) async fn plan_batch(
+    client: &Client,
+    (workspace, workspace_name): (Uuid, &StoreName),
+    limits: &Limits,
+    writes: &[&Write],
+) -> Result<PlannedBatch, PgFault> {
+    let mut wanted = WantedRows::default();
+    for write in writes {
+        wanted.add(write);
+    }
+    let (mut rows, now, is_there) = load(client, workspace, limits, &wanted).await?;
+    if !is_there {
+        return Err(PgFault::Refused(StoreError::NoWorkspace {
+            workspace: workspace_name.clone(),
+        }));
+    }
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        let kept = rows.made.contents.len();
+        // The clocks of databases can be set back.
+        let changed = rows.projects.values().map(|project| project.changed).max();
+        let now = changed.map_or(now, |changed| now.max(changed));
+        outcomes.push(match plan(&mut rows, workspace_name, limits, write, now) {
+            Ok(written) => Ok(written),
+            Err(PgFault::Refused(error)) if error.is_callers() => {
+                rows.forget_contents(kept);
+                Err(error)
+            }
+            Err(fault) => return Err(fault),
+        });
+    }
+    for outcome in &mut outcomes {
+        if let Err(StoreError::Missing { kind, project, .. }) = outcome {
+            let names = live_names(client, workspace, project, *kind).await?;
+            let error = std::mem::replace(outcome, Err(StoreError::DiskFull));
+            *outcome = error.map_err(|error| with_near(error, &names));
+        }
+    }
+    Ok(PlannedBatch {
+        made: rows.made,
+        outcomes,
+    })
+}
+
+/// The names of items that exist.
+pub(super) async fn live_names(
+    client: &Client,
+    workspace: Uuid,
+    project: &StoreName,
+    kind: ItemKind,
+) -> Result<Vec<Box<str>>, PgFault> {
+    let sql = "SELECT i.name FROM twig.item i JOIN twig.project p \
+         ON p.workspace = i.workspace AND p.id = i.project \
+         WHERE i.workspace = $1 AND p.name = $2 AND i.kind = $3 AND NOT i.deleted";
+    let found = client
+        .query_typed(
+            sql,
+            &[
+                (&workspace, Type::UUID),
+                (&project.as_str(), Type::TEXT),
+                (&kind.as_str(), Type::TEXT),
+            ],
+        )
+        .await?;
+    let names = found.iter().map(|row| row.try_get::<_, &str>(0));
+    let names: Result<Vec<&str>, _> = names.collect();
+    Ok(names?.into_iter().map(Box::from).collect())
+}
+
+const KEYS: &str = "JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
+    WHERE i.workspace = $1 AND (p.name, i.kind, i.name) IN \
+     (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))";
+
+/// The first round trip. Each statement sees what was committed before it, and the second one waits
+/// until nobody else writes to these projects.
+async fn load(
+    client: &Client,
+    workspace: Uuid,
+    limits: &Limits,
+    wanted: &WantedRows<'_>,
+) -> Result<(LoadedRows, Timestamp, bool), PgFault> {
+    let begin = format!(
+        "BEGIN; SET LOCAL lock_timeout = {}; SELECT {}({})",
+        limits.store_millis.clamp(1, 600_000),
+        // Whoever removes contents must be alone: others may be about to use one of them.
+        if wanted.is_deletion {
+            "pg_advisory_xact_lock"
+        } else {
+            "pg_advisory_xact_lock_shared"
+        },
+        lock_key(workspace)
+    );
+    let projects: Vec<&str> = wanted.projects.iter().copied().collect();
+    let of = (&workspace as &(dyn ToSql + Sync), Type::UUID);
+    let names = (&projects as &(dyn ToSql + Sync), Type::TEXT_ARRAY);
+    let in_projects = [of.clone(), names.clone()];
+    let keys = |lists: &'static str| format!("{lists} {KEYS}");
+    let items_sql = keys(concat!(
+        "SELECT ",
+        item_columns!(),
+        ", ",
+        version_columns!(),
+        " FROM twig.item i LEFT JOIN twig.version v \
+          ON v.workspace = i.workspace AND v.item = i.id AND v.number = i.head"
+    ));
+    let labels_sql = keys(
+        "SELECT i.id, l.label, l.number FROM twig.item i JOIN twig.label l \
+         ON l.workspace = i.workspace AND l.project = i.project AND l.item = i.id",
+    );
+    let [of_project, of_kind, of_name] = &wanted.items;
+    let item_keys: [PgValue<'_>; 4] = [
+        of.clone(),
+        (of_project, Type::TEXT_ARRAY),
+        (of_kind, Type::TEXT_ARRAY),
+        (of_name, Type::TEXT_ARRAY),
+    ];
+    let versions_sql = concat!(
+        "SELECT i.id, i.kind, i.name, ",
+        version_columns!(),
+        " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
+           AS k (project, kind, name, number) \
+          JOIN twig.project p ON p.workspace = $1 AND p.name = k.project \
+          JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
+           AND i.kind = k.kind AND i.name = k.name \
+          JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = k.number"
+    );
+    let ([version_projects, version_kinds, version_names], version_numbers) = &wanted.versions;
+    let version_keys: [PgValue<'_>; 5] = [
+        of.clone(),
+        (version_projects, Type::TEXT_ARRAY),
+        (version_kinds, Type::TEXT_ARRAY),
+        (version_names, Type::TEXT_ARRAY),
+        (version_numbers, Type::INT8_ARRAY),
+    ];
+    let whole = wanted.whole.unwrap_or_default();
+    let whole_keys: [PgValue<'_>; 4] = [
+        of.clone(),
+        (&whole[0], Type::TEXT),
+        (&whole[1], Type::TEXT),
+        (&whole[2], Type::TEXT),
+    ];
+    let whole_sql = concat!(
+        "SELECT i.id, i.kind, i.name, ",
+        version_columns!(),
+        " FROM twig.project p JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
+           AND i.kind = $3 AND i.name = $4 \
+          JOIN twig.version v ON v.workspace = $1 AND v.item = i.id \
+          WHERE p.workspace = $1 AND p.name = $2"
+    );
+    let uri_keys: [PgValue<'_>; 4] = [
+        of.clone(),
+        names.clone(),
+        (&wanted.uris, Type::TEXT_ARRAY),
+        (&wanted.has_restore, Type::BOOL),
+    ];
+    let has_contents = !wanted.contents.is_empty();
+    let content_keys: [PgValue<'_>; 2] = [of.clone(), (&wanted.contents, Type::BYTEA_ARRAY)];
+    let (begun, projects, there, items, versions, whole, labels, counts, protected, uris, contents) = join!(
+        biased;
+        client.batch_execute(&begin),
+        client.query_typed(
+            concat!(
+                "SELECT ",
+                project_columns!(),
+                " FROM twig.project p WHERE p.workspace = $1 AND p.name = ANY($2) \
+                 ORDER BY p.name FOR UPDATE"
+            ),
+            &in_projects,
+        ),
+        client.query_typed(
+            "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+             FROM twig.workspace WHERE id = $1",
+            std::slice::from_ref(&of),
+        ),
+        query_if(!of_name.is_empty(), client, &items_sql, &item_keys),
+        query_if(!version_numbers.is_empty(), client, versions_sql, &version_keys),
+        query_if(wanted.whole.is_some(), client, whole_sql, &whole_keys),
+        query_if(wanted.has_labels && !of_name.is_empty(), client, &labels_sql, &item_keys),
+        query_if(
+            wanted.has_labels,
+            client,
+            "SELECT l.project, count(*) FROM twig.label l JOIN twig.project p \
+             ON p.workspace = l.workspace AND p.id = l.project \
+             WHERE l.workspace = $1 AND p.name = ANY($2) GROUP BY l.project",
+            &in_projects,
+        ),
+        query_if(
+            wanted.has_labels,
+            client,
+            "SELECT l.project, l.label FROM twig.protected_label l JOIN twig.project p \
+             ON p.workspace = l.workspace AND p.id = l.project \
+             WHERE l.workspace = $1 AND p.name = ANY($2)",
+            &in_projects,
+        ),
+        query_if(
+            wanted.has_restore || !wanted.uris.is_empty(),
+            client,
+            "SELECT i.project, i.uri, i.kind, i.name FROM twig.item i JOIN twig.project p \
+             ON p.workspace = i.workspace AND p.id = i.project \
+             WHERE i.workspace = $1 AND p.name = ANY($2) AND NOT i.deleted \
+             AND i.uri IS NOT NULL AND ($4 OR i.uri = ANY($3))",
+            &uri_keys,
+        ),
+        query_if(
+            has_contents,
+            client,
+            "SELECT digest FROM twig.content WHERE workspace = $1 AND digest = ANY($2)",
+            &content_keys,
+        ),
+    );
+    // The first error is the cause of all others.
+    begun?;
+    let mut rows = LoadedRows::default();
+    for row in projects? {
+        let project = project_row(&row)?;
+        rows.projects.insert(project.name.clone(), project);
+    }
+    let there = there?;
+    let now = there.first().map(|row| row.try_get(0)).transpose()?;
+    for row in items? {
+        let (kind, name, item) = item_row(&row)?;
+        let head = version_row(kind, &name, &row, ITEM_COLUMNS)?;
+        rows.versions.insert((item.id, head.number), head);
+        rows.items.insert((item.project, kind, name), item);
+    }
+    for row in versions?.iter().chain(&whole?) {
+        let (item, kind) = (id(row, 0)?, kind(row, 1)?);
+        let version = version_row(kind, &name(kind.noun(), row, 2)?, row, 3)?;
+        rows.versions.insert((item, version.number), version);
+    }
+    for row in labels? {
+        let of = rows.labels.entry(id(&row, 0)?).or_default();
+        of.insert(label(&row, 1)?, number(&row, 2)?);
+    }
+    for row in counts? {
+        rows.label_counts.insert(id(&row, 0)?, number(&row, 1)?);
+    }
+    for row in protected? {
+        let of = rows.protected.entry(id(&row, 0)?).or_default();
+        of.insert(label(&row, 1)?);
+    }
+    for row in uris? {
+        let uri: &str = row.try_get(1)?;
+        let owner = (kind(&row, 2)?, name(Noun::Resource, &row, 3)?);
+        rows.uris.insert((id(&row, 0)?, uri.into()), owner);
+    }
+    for row in contents? {
+        rows.contents.insert(super::pg_rows::digest(&row, 0)?);
+    }
+    Ok((rows, Timestamp(now.unwrap_or_default()), now.is_some()))
+}

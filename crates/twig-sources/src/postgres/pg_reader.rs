@@ -1,0 +1,516 @@
+//! The connection that reads. It caches the last project and contents: reading one new prompt reads
+//! one row, however many there are, and what was read stays available while the database is away.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::TryStreamExt as _;
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+use twig_core::plan::{ChainWalk, ChangeQuery, CheckedChain, RecordedChange, StoredProject};
+use twig_core::store::{
+    Digest, Item, ItemKind, LabelName, Project, StoreError, StoreName, Summary, Version,
+    VersionQuery,
+};
+use uuid::Uuid;
+
+use super::database::{PgDatabase, PgLine};
+use super::loaded_rows::lost;
+use super::pg_fault::PgFault;
+use super::pg_queries::{
+    CaughtUp, are_all, catch_up, find_item, find_project, labels_of, one_version, read_all,
+};
+use super::pg_rows::{
+    CHANGE_COLUMNS, ITEM_COLUMNS, change_row, item_columns, item_row, label, maybe_digest, number,
+    project_columns, project_row, signed, version_columns, version_row,
+};
+use super::{PgShared, PgValue, VerifiedRows, uuid_of};
+
+/// How long a request waits for the confirmation that nothing has changed.
+const CONFIRM: Duration = Duration::from_millis(250);
+
+/// Bytes of cached contents.
+const CACHED: usize = 64 * 1024 * 1024;
+
+/// How long a check of all rows may take.
+const LONGEST_CHECK: Duration = Duration::from_secs(3_600);
+
+/// The connection; callers take turns.
+#[derive(Debug)]
+pub(super) struct PgStoreReader(Mutex<ReaderState>);
+
+#[derive(Debug)]
+struct ReaderState {
+    line: PgLine,
+    /// Every project with its revision and chain, as last confirmed.
+    seen: Option<Vec<SeenProject>>,
+    /// When that was.
+    confirmed: Option<Instant>,
+    /// Counts the differences: the store's revision for callers in this process.
+    revision: u64,
+    /// The last project that was read, with its items: prompts first, then resources, each sorted by
+    /// name.
+    last: Option<(StoredProject, Vec<Item>)>,
+    contents: ContentCache,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SeenProject {
+    id: Uuid,
+    name: String,
+    rev: i64,
+    chain: Option<Vec<u8>>,
+}
+
+/// Contents, the oldest first; they never change.
+#[derive(Debug, Default)]
+struct ContentCache {
+    bytes: usize,
+    order: VecDeque<Digest>,
+    contents: HashMap<Digest, Vec<u8>>,
+}
+
+impl ContentCache {
+    fn add(&mut self, digest: Digest, content: &[u8]) {
+        if content.len() > CACHED / 4 || self.contents.contains_key(&digest) {
+            return;
+        }
+        self.bytes += content.len();
+        self.order.push_back(digest);
+        self.contents.insert(digest, content.to_owned());
+        while self.bytes > CACHED {
+            let Some(oldest) = self.order.pop_front() else {
+                return;
+            };
+            let removed = self.contents.remove(&oldest);
+            self.bytes -= removed.map_or(0, |content| content.len());
+        }
+    }
+}
+
+impl PgStoreReader {
+    pub(super) fn new(database: Arc<PgDatabase>) -> Self {
+        Self(Mutex::new(ReaderState {
+            line: PgLine::new(database),
+            seen: None,
+            confirmed: None,
+            revision: 0,
+            last: None,
+            contents: ContentCache::default(),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, ReaderState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The revision, as of at most the freshness ago.
+    pub(super) fn revision(&self, shared: &PgShared) -> Result<u64, StoreError> {
+        let mut state = self.state();
+        let is_stale = shared.is_stale.swap(false, Ordering::AcqRel);
+        let is_fresh = state
+            .confirmed
+            .is_some_and(|at| at.elapsed() < shared.freshness);
+        if !is_stale && is_fresh {
+            return Ok(state.revision);
+        }
+        let confirmed = state.confirm(shared);
+        if confirmed.is_err() && is_stale {
+            shared.is_stale.store(true, Ordering::Release);
+        }
+        confirmed.map_err(|fault| shared.describe(fault))
+    }
+
+    /// The revision as of now.
+    pub(super) fn look(&self, shared: &PgShared) -> Result<u64, StoreError> {
+        let looked = self.state().confirm(shared);
+        looked.map_err(|fault| shared.describe(fault))
+    }
+
+    pub(super) fn projects(&self, shared: &PgShared) -> Result<Vec<Summary>, StoreError> {
+        let summary = |row: StoredProject| Summary {
+            id: row.id,
+            name: row.name,
+            prompts: row.prompts,
+            resources: row.resources,
+            history: row.history,
+            changes: row.rev,
+            created: row.created,
+            changed: row.changed,
+        };
+        let rows = self.read(shared, async |client| {
+            let sql = concat!(
+                "SELECT ",
+                project_columns!(),
+                " FROM twig.project p WHERE p.workspace = $1 ORDER BY p.name"
+            );
+            let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+            let rows = client.query_typed(sql, &values).await?;
+            let rows: Result<Vec<_>, _> = rows.iter().map(project_row).collect();
+            rows
+        })?;
+        Ok(rows.into_iter().map(summary).collect())
+    }
+
+    pub(super) fn project(
+        &self,
+        shared: &PgShared,
+        name: &StoreName,
+    ) -> Result<Option<Project>, StoreError> {
+        let mut state = self.state();
+        // Read before the project: a write in between is noticed by the next confirmation.
+        let confirmed = state.confirm(shared);
+        let revision = confirmed.map_err(|fault| shared.describe(fault))?;
+        let ReaderState { line, last, .. } = &mut *state;
+        let known = last.take().filter(|(project, _)| project.name == *name);
+        let until = until(shared);
+        let mut read = None;
+        if let Some((known, items)) = known {
+            let outcome = line.run(until, async |client| catch_up(client, shared, &known).await);
+            match outcome.map_err(|fault| shared.describe(fault))? {
+                CaughtUp::Gone => return Ok(None),
+                CaughtUp::Changed(project, changes) => {
+                    let items = merge(items, changes);
+                    read =
+                        Some((project, items)).filter(|(project, items)| are_all(items, project));
+                }
+                CaughtUp::Unclear => {}
+            }
+        }
+        let read = match read {
+            Some(read) => Some(read),
+            None => {
+                let read = line.run(until, async |client| read_all(client, shared, name).await);
+                read.map_err(|fault| shared.describe(fault))?
+            }
+        };
+        let Some((project, items)) = read else {
+            return Ok(None);
+        };
+        let found = Project {
+            id: project.id,
+            name: project.name.clone(),
+            revision,
+            items: items.clone(),
+        };
+        *last = Some((project, items));
+        Ok(Some(found))
+    }
+
+    pub(super) fn content(
+        &self,
+        shared: &PgShared,
+        digest: &Digest,
+    ) -> Result<Vec<u8>, StoreError> {
+        let mut state = self.state();
+        if let Some(content) = state.contents.contents.get(digest) {
+            return Ok(content.clone());
+        }
+        let read = state.line.run(until(shared), async |client| {
+            let sql = "SELECT bytes FROM twig.content WHERE workspace = $1 AND digest = $2";
+            let wanted = &digest[..];
+            let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&wanted, Type::BYTEA)];
+            let rows = client.query_typed(sql, &values).await?;
+            let bytes = rows.first().map(|row| row.try_get::<_, Vec<u8>>(0));
+            Ok(bytes.transpose()?)
+        });
+        let content = match read.map_err(|fault| shared.describe(fault))? {
+            Some(bytes) if Sha256::digest(&bytes).as_slice() == digest => bytes,
+            Some(_) => {
+                let what = "a content differs from what was written".to_owned();
+                return Err(shared.describe(PgFault::Damaged(what)));
+            }
+            None => {
+                return Err(StoreError::Unavailable(format!(
+                    "The content is no longer in workspace '{}': its project was deleted, or this \
+                     version was dropped",
+                    shared.workspace
+                )));
+            }
+        };
+        state.contents.add(*digest, &content);
+        Ok(content)
+    }
+
+    pub(super) fn versions(
+        &self,
+        shared: &PgShared,
+        query: &VersionQuery,
+    ) -> Result<Vec<Version>, StoreError> {
+        let (kind, name) = (query.kind, &query.name);
+        self.read(shared, async |client| {
+            let item = find_item(client, shared, &query.project, kind, name).await?;
+            if let Some(choice) = &query.only {
+                return Ok(vec![
+                    one_version(client, shared, (kind, name), &item, choice).await?,
+                ]);
+            }
+            let sql = concat!(
+                "SELECT ",
+                version_columns!(),
+                " FROM twig.version v WHERE v.workspace = $1 AND v.item = $2 AND v.number < $3 \
+                 ORDER BY v.number DESC LIMIT $4"
+            );
+            let before = signed(query.before.unwrap_or(u64::MAX));
+            let most = signed(query.most as u64);
+            let of = uuid_of(item.id);
+            let values: [PgValue<'_>; 4] = [
+                (&shared.id, Type::UUID),
+                (&of, Type::UUID),
+                (&before, Type::INT8),
+                (&most, Type::INT8),
+            ];
+            let rows = client.query_typed(sql, &values).await?;
+            let versions = rows.iter().map(|row| version_row(kind, name, row, 0));
+            let versions: Vec<Version> = versions.collect::<Result<_, _>>()?;
+            let last = item
+                .head
+                .min(query.before.unwrap_or(u64::MAX).saturating_sub(1));
+            let expected = (item.first..=last).rev().take(query.most);
+            let kept = versions.iter().map(|version| version.number);
+            if expected.eq(kept.take_while(|number| *number >= item.first)) {
+                Ok(versions)
+            } else {
+                Err(lost(kind, name))
+            }
+        })
+    }
+
+    pub(super) fn labels(
+        &self,
+        shared: &PgShared,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<(LabelName, u64)>, StoreError> {
+        self.read(shared, async |client| {
+            let item = find_item(client, shared, project, kind, name).await?;
+            labels_of(client, shared, &item).await
+        })
+    }
+
+    pub(super) fn protected_labels(
+        &self,
+        shared: &PgShared,
+        project: &StoreName,
+    ) -> Result<Vec<LabelName>, StoreError> {
+        self.read(shared, async |client| {
+            let found = find_project(client, shared, project).await?;
+            let of = uuid_of(found.id);
+            let sql = "SELECT label FROM twig.protected_label \
+                WHERE workspace = $1 AND project = $2 ORDER BY label";
+            let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&of, Type::UUID)];
+            let rows = client.query_typed(sql, &values).await?;
+            rows.iter().map(|row| label(row, 0)).collect()
+        })
+    }
+
+    pub(super) fn changes(
+        &self,
+        shared: &PgShared,
+        query: &ChangeQuery,
+    ) -> Result<Vec<RecordedChange>, StoreError> {
+        let mut found = Vec::new();
+        for (id, (project, _)) in self.changed_projects(shared)? {
+            let name = query.project.as_ref().map(StoreName::as_str);
+            if name.is_some_and(|name| *project != *name) {
+                continue;
+            }
+            let changes = self.changes_of(shared, id, &project)?;
+            let is_wanted =
+                |change: &RecordedChange| query.since.is_none_or(|since| change.entry.at >= since);
+            found.extend(changes.into_iter().filter(is_wanted));
+        }
+        found.sort_by_key(|change| change.entry.at);
+        Ok(found)
+    }
+
+    pub(super) fn check_changes(&self, shared: &PgShared) -> Result<Vec<CheckedChain>, StoreError> {
+        let mut chains = Vec::new();
+        for (id, (project, is_deleted)) in self.changed_projects(shared)? {
+            let mut walk = ChainWalk::new(id.into_bytes(), &project, is_deleted);
+            for change in self.changes_of(shared, id, &project)? {
+                walk.follow(&change);
+            }
+            chains.push(walk.end());
+        }
+        chains.sort_by(|one, two| one.project.cmp(&two.project));
+        Ok(chains)
+    }
+
+    /// Every project that has changes, with its name and whether it was deleted.
+    fn changed_projects(
+        &self,
+        shared: &PgShared,
+    ) -> Result<BTreeMap<Uuid, (String, bool)>, StoreError> {
+        self.read(shared, async |client| {
+            let sql = "SELECT id, name, false FROM twig.project WHERE workspace = $1 \
+                UNION ALL (SELECT DISTINCT ON (c.project) c.project, c.name, true \
+                 FROM twig.change c WHERE c.workspace = $1 AND c.kind = 'project' \
+                 AND NOT EXISTS (SELECT 1 FROM twig.project p \
+                  WHERE p.workspace = $1 AND p.id = c.project) \
+                 ORDER BY c.project, c.rev DESC)";
+            let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+            let rows = client.query_typed(sql, &values).await?;
+            let projects = rows
+                .iter()
+                .map(|row| Ok((row.try_get(0)?, (row.try_get(1)?, row.try_get(2)?))));
+            projects.collect()
+        })
+    }
+
+    fn changes_of(
+        &self,
+        shared: &PgShared,
+        project: Uuid,
+        name: &str,
+    ) -> Result<Vec<RecordedChange>, StoreError> {
+        self.read(shared, async |client| {
+            let sql = format!(
+                "SELECT {CHANGE_COLUMNS} FROM twig.change \
+                 WHERE workspace = $1 AND project = $2 ORDER BY rev"
+            );
+            let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&project, Type::UUID)];
+            let rows = client.query_typed(&sql, &values).await?;
+            rows.iter().map(|row| change_row(name, row)).collect()
+        })
+    }
+
+    /// Compares every version and every content with its digest, one at a time.
+    pub(super) fn verify(&self, shared: &PgShared) -> Result<VerifiedRows, StoreError> {
+        const VERSIONS: &str = concat!(
+            "SELECT ",
+            item_columns!(),
+            ", ",
+            version_columns!(),
+            " FROM twig.version v LEFT JOIN twig.item i \
+             ON i.workspace = v.workspace AND i.id = v.item WHERE v.workspace = $1"
+        );
+        const LACKING: &str = "SELECT count(*) FROM twig.version v WHERE v.workspace = $1 \
+            AND NOT EXISTS (SELECT 1 FROM twig.content c \
+             WHERE c.workspace = $1 AND c.digest = v.content)";
+        let mut state = self.state();
+        let until = Instant::now() + LONGEST_CHECK;
+        let verified = state.line.run(until, async |client| {
+            let mut verified = VerifiedRows::default();
+            client.batch_execute("SET statement_timeout = 0").await?;
+            let of = || [(shared.id, Type::UUID)];
+            let rows = client.query_typed_raw(VERSIONS, of()).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                let (kind, name, _) = item_row(&row)?;
+                version_row(kind, &name, &row, ITEM_COLUMNS)?;
+                verified.versions += 1;
+            }
+            let sql = "SELECT digest, bytes FROM twig.content WHERE workspace = $1";
+            let rows = client.query_typed_raw(sql, of()).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                let bytes: &[u8] = row.try_get(1)?;
+                if maybe_digest(&row, 0)? != Some(Sha256::digest(bytes).into()) {
+                    let what = "a content differs from what was written";
+                    return Err(PgFault::Damaged(what.to_owned()));
+                }
+                verified.contents += 1;
+            }
+            let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+            let lacking = client.query_typed_one(LACKING, &values).await?;
+            if number(&lacking, 0)? > 0 {
+                return Err(PgFault::Damaged("a content is missing".to_owned()));
+            }
+            client
+                .batch_execute("SET statement_timeout = '10s'")
+                .await?;
+            Ok(verified)
+        });
+        verified.map_err(|fault| shared.describe(fault))
+    }
+
+    fn read<T>(
+        &self,
+        shared: &PgShared,
+        call: impl AsyncFn(&Client) -> Result<T, PgFault>,
+    ) -> Result<T, StoreError> {
+        let read = self.state().line.run(until(shared), call);
+        read.map_err(|fault| shared.describe(fault))
+    }
+}
+
+fn until(shared: &PgShared) -> Instant {
+    Instant::now() + Duration::from_millis(shared.millis)
+}
+
+impl ReaderState {
+    /// Asks for the revision of every project; the store's revision grows if any differs.
+    fn confirm(&mut self, shared: &PgShared) -> Result<u64, PgFault> {
+        let patience = Duration::from_millis(shared.millis);
+        // The first time there is nothing else to answer with.
+        let patience = match self.seen {
+            Some(_) => patience.min(CONFIRM),
+            None => patience,
+        };
+        let begun = Instant::now();
+        let rows = self.line.run(begun + patience, async |client| {
+            let sql = "SELECT p.id, p.name, p.rev, p.chain FROM twig.workspace w \
+                LEFT JOIN twig.project p ON p.workspace = w.id WHERE w.id = $1 ORDER BY p.id";
+            let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+            Ok(client.query_typed(sql, &values).await?)
+        })?;
+        if rows.is_empty() {
+            return Err(PgFault::Refused(StoreError::NoWorkspace {
+                workspace: shared.workspace.clone(),
+            }));
+        }
+        let mut seen = Vec::with_capacity(rows.len());
+        for row in &rows {
+            if let Some(id) = row.try_get(0)? {
+                seen.push(SeenProject {
+                    id,
+                    name: row.try_get(1)?,
+                    rev: row.try_get(2)?,
+                    chain: row.try_get(3)?,
+                });
+            }
+        }
+        if self.seen.as_ref() != Some(&seen) {
+            self.report_lost(&seen);
+            self.seen = Some(seen);
+            self.revision += 1;
+        }
+        self.confirmed = Some(begun);
+        Ok(self.revision)
+    }
+
+    /// Logs a project whose counter went back: its history was replaced.
+    fn report_lost(&self, now: &[SeenProject]) {
+        for before in self.seen.iter().flatten() {
+            let after = now.iter().find(|after| after.id == before.id);
+            if let Some(after) = after.filter(|after| after.rev < before.rev) {
+                tracing::error!(
+                    "project {} went back from change {} to change {}: the database was restored, \
+                     or a standby without the last changes was promoted",
+                    after.name,
+                    before.rev,
+                    after.rev
+                );
+            }
+        }
+    }
+}
+
+fn merge(mut items: Vec<Item>, changes: Vec<(ItemKind, StoreName, Option<Item>)>) -> Vec<Item> {
+    for (kind, name, item) in changes {
+        let at = items.binary_search_by(|item| (item.kind, &item.name).cmp(&(kind, &name)));
+        match (at, item) {
+            (Ok(at), Some(item)) => items[at] = item,
+            (Ok(at), None) => drop(items.remove(at)),
+            (Err(at), Some(item)) => items.insert(at, item),
+            (Err(_), None) => {}
+        }
+    }
+    items
+}

@@ -1,0 +1,284 @@
+//! Where workspaces are: a folder of SQLite files, or a PostgreSQL database.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use twig_core::Limits;
+use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
+use twig_core::store::{
+    Digest, ItemKind, LabelName, OnWritten, Project, Store, StoreError, StoreName, Summary,
+    Version, VersionQuery, Write,
+};
+
+#[cfg(feature = "postgres")]
+use crate::postgres::{PgStore, PgWorkspaces};
+use crate::store::{Access, SqliteStore, VerifiedRows, Workspaces};
+
+/// Where workspaces are.
+#[derive(Debug, Clone)]
+pub enum StorePlace {
+    /// A folder with one file for each.
+    Folder(Workspaces),
+    /// A database that has all of them.
+    #[cfg(feature = "postgres")]
+    Database(PgWorkspaces),
+}
+
+impl StorePlace {
+    /// The workspaces in a folder, which need not exist yet.
+    pub fn folder(folder: PathBuf) -> Self {
+        Self::Folder(Workspaces::new(folder))
+    }
+
+    /// The workspaces in the database with this URL; nothing is connected yet. What servers answer is
+    /// at most `freshness` old.
+    #[cfg(feature = "postgres")]
+    pub fn database(url: &str, freshness: Duration) -> Result<Self, StoreError> {
+        Ok(Self::Database(PgWorkspaces::new(url, freshness)?))
+    }
+
+    /// The same without PostgreSQL: an error.
+    #[cfg(not(feature = "postgres"))]
+    pub fn database(_url: &str, _freshness: Duration) -> Result<Self, StoreError> {
+        Err(StoreError::Unavailable(
+            "This build of Twig has no PostgreSQL: remove the URL of the store, or use a build with \
+             the feature `postgres`"
+                .to_owned(),
+        ))
+    }
+
+    /// The names of all workspaces, sorted.
+    pub fn list(&self) -> Result<Vec<StoreName>, StoreError> {
+        match self {
+            Self::Folder(folder) => folder.list(),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.list(),
+        }
+    }
+
+    /// Whether there is a workspace with that name. Also true if that cannot be found out: opening
+    /// it reports the problem.
+    pub fn exists(&self, name: &StoreName) -> bool {
+        match self {
+            Self::Folder(folder) => folder.exists(name),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.exists(name),
+        }
+    }
+
+    /// Creates an empty workspace.
+    pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
+        match self {
+            Self::Folder(folder) => folder.create(name),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.create(name),
+        }
+    }
+
+    /// Deletes a workspace with everything in it.
+    pub fn delete(&self, name: &StoreName) -> Result<(), StoreError> {
+        match self {
+            Self::Folder(folder) => folder.delete(name),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.delete(name),
+        }
+    }
+
+    /// Opens a workspace. The default workspace is created if it is to be written.
+    pub fn open(
+        &self,
+        name: &StoreName,
+        access: Access,
+        limits: &Limits,
+    ) -> Result<WorkspaceStore, StoreError> {
+        Ok(match self {
+            Self::Folder(folder) => WorkspaceStore::Sqlite(folder.open(name, access, limits)?),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => {
+                WorkspaceStore::Postgres(database.open(name, access, limits)?)
+            }
+        })
+    }
+
+    /// Creates the tables of a database or brings them up to date: their version before, 0 if there
+    /// were none, and now. `None` for files, which are migrated when they are opened.
+    pub fn migrate(&self) -> Result<Option<(u32, u32)>, StoreError> {
+        match self {
+            Self::Folder(_) => Ok(None),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => {
+                let migrated = database.migrate()?;
+                Ok(Some((migrated.from, migrated.to)))
+            }
+        }
+    }
+
+    /// A message if a workspace's log has grown because another program prevents its checkpoint.
+    pub fn held_log(&self, name: &StoreName) -> Option<String> {
+        match self {
+            Self::Folder(folder) => folder.held_log(name),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => None,
+        }
+    }
+
+    /// The file of a workspace; `None` in a database.
+    pub(crate) fn path(&self, name: &StoreName) -> Option<PathBuf> {
+        match self {
+            Self::Folder(folder) => Some(folder.path(name)),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => None,
+        }
+    }
+
+    /// The folder; in a database, an error that says what to do instead.
+    pub fn files(&self, instead: &str) -> Result<&Workspaces, StoreError> {
+        match self {
+            Self::Folder(folder) => Ok(folder),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => Err(not_a_file(instead)),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+fn not_a_file(instead: &str) -> StoreError {
+    StoreError::Unavailable(format!(
+        "The workspaces are in a database, where this does not work: {instead}"
+    ))
+}
+
+/// An open workspace of either kind.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WorkspaceStore {
+    /// In a file.
+    Sqlite(SqliteStore),
+    /// In a database.
+    #[cfg(feature = "postgres")]
+    Postgres(PgStore),
+}
+
+impl WorkspaceStore {
+    fn store(&self) -> &dyn Store {
+        match self {
+            Self::Sqlite(store) => store,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store,
+        }
+    }
+
+    /// The file; in a database, an error that says what to do instead.
+    pub fn file(&self, instead: &str) -> Result<&SqliteStore, StoreError> {
+        match self {
+            Self::Sqlite(store) => Ok(store),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Err(not_a_file(instead)),
+        }
+    }
+
+    /// The path of the file; `None` in a database.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(store) => Some(store.path()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// Checks that the pages of a file are consistent; a database does that itself.
+    pub fn check_pages(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.check_pages(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// The changes that a query asks for, oldest first.
+    pub fn changes(&self, query: &ChangeQuery) -> Result<Vec<RecordedChange>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.changes(query),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.changes(query),
+        }
+    }
+
+    /// Checks the chain of every project, also of deleted ones; sorted by name.
+    pub fn check_changes(&self) -> Result<Vec<CheckedChain>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.check_changes(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.check_changes(),
+        }
+    }
+
+    /// Compares all versions and contents with their digests.
+    pub fn verify(&self) -> Result<VerifiedRows, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.verify(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.verify(),
+        }
+    }
+}
+
+impl Store for WorkspaceStore {
+    fn workspace(&self) -> &StoreName {
+        self.store().workspace()
+    }
+
+    fn revision(&self) -> Result<u64, StoreError> {
+        self.store().revision()
+    }
+
+    fn projects(&self) -> Result<Vec<Summary>, StoreError> {
+        self.store().projects()
+    }
+
+    fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
+        self.store().project(name)
+    }
+
+    fn content(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
+        self.store().content(digest)
+    }
+
+    fn history(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<Version>, StoreError> {
+        self.store().history(project, kind, name)
+    }
+
+    fn versions(&self, query: &VersionQuery) -> Result<Vec<Version>, StoreError> {
+        self.store().versions(query)
+    }
+
+    fn labels(
+        &self,
+        project: &StoreName,
+        kind: ItemKind,
+        name: &StoreName,
+    ) -> Result<Vec<(LabelName, u64)>, StoreError> {
+        self.store().labels(project, kind, name)
+    }
+
+    fn protected_labels(&self, project: &StoreName) -> Result<Vec<LabelName>, StoreError> {
+        self.store().protected_labels(project)
+    }
+
+    fn watch(&self, on_write: Box<dyn Fn() + Send + Sync>) -> Box<dyn Send> {
+        self.store().watch(on_write)
+    }
+
+    fn close(&self) {
+        self.store().close();
+    }
+
+    fn write(&self, write: Write, done: OnWritten) {
+        self.store().write(write, done);
+    }
+}

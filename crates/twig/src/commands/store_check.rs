@@ -1,0 +1,184 @@
+//! `twig store`: the tables of a database, and a check of everything that is stored.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use twig_core::store::{Noun, StoreError, StoreName};
+use twig_sources::{Access, StorePlace, VerifiedRows};
+
+use super::check::counted;
+use super::store::Stores;
+use crate::command_error::CommandError;
+use crate::ui::Ui;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Create the tables of Twig in the database, or bring them up to date
+    Migrate {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Compare every version, content and change with its digest
+    Verify(StoreVerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreVerifyArgs {
+    /// Only this workspace
+    #[arg(short, long, value_name = "NAME")]
+    workspace: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of a migration; this shape is stable.
+#[derive(Debug, Serialize)]
+struct MigratedTables {
+    from: u32,
+    to: u32,
+    changed: bool,
+}
+
+/// One workspace that was checked; this shape is stable.
+#[derive(Debug, Serialize)]
+struct VerifiedWorkspace {
+    workspace: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versions: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<u64>,
+    /// What is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+pub(super) fn run(what: &StoreCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let stores = Stores::new()?;
+    match what {
+        StoreCommand::Migrate { json } => migrate(&stores.workspaces, *json, ui),
+        StoreCommand::Verify(options) => verify(&stores, options, ui),
+    }
+}
+
+fn migrate(workspaces: &StorePlace, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let Some((from, to)) = workspaces.migrate()? else {
+        let message = "the workspaces are files, which need no migration";
+        let hint = "set `[store] url` or TWIG_STORE_URL to the address of a PostgreSQL database";
+        return Err(CommandError::fixable(message).hint(hint));
+    };
+    if from == to {
+        ui.say(format!("the tables are up to date (version {to})"));
+    } else if from == 0 {
+        ui.say(format!(
+            "created the tables in schema `twig` (version {to})"
+        ));
+        ui.say(
+            "hint: servers may use another role than this one, which owns the tables: with SELECT, \
+             INSERT, UPDATE and DELETE in schema `twig` they can serve and write, but not change \
+             tables",
+        );
+    } else {
+        ui.say(format!("brought the tables from version {from} to {to}"));
+    }
+    if json {
+        let changed = from != to;
+        ui.json(&MigratedTables { from, to, changed })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn verify(
+    stores: &Stores,
+    options: &StoreVerifyArgs,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let names = match options.workspace.as_deref() {
+        Some(name) => vec![StoreName::parse(Noun::Workspace, name)?],
+        None => stores.workspaces.list()?,
+    };
+    let mut rows = Vec::new();
+    for name in &names {
+        let row = match verified(stores, name) {
+            Ok((found, changes, problem)) => VerifiedWorkspace {
+                workspace: name.to_string(),
+                versions: Some(found.versions),
+                contents: Some(found.contents),
+                changes: Some(changes),
+                problem,
+            },
+            Err(error) => VerifiedWorkspace {
+                workspace: name.to_string(),
+                versions: None,
+                contents: None,
+                changes: None,
+                problem: Some(error.to_string()),
+            },
+        };
+        rows.push(row);
+    }
+    let is_good = rows.iter().all(|row| row.problem.is_none());
+    if options.json {
+        ui.json(&rows)?;
+    } else {
+        ui.table(
+            &rows
+                .iter()
+                .map(VerifiedWorkspace::cells)
+                .collect::<Vec<_>>(),
+        )?;
+        if rows.is_empty() {
+            ui.say("no workspaces");
+        }
+    }
+    Ok(if is_good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// The rows of a workspace, the number of changes in chains, and the first break of one.
+fn verified(
+    stores: &Stores,
+    name: &StoreName,
+) -> Result<(VerifiedRows, u64, Option<String>), StoreError> {
+    let store = stores
+        .workspaces
+        .open(name, Access::ReadOrUpdate, &stores.limits)?;
+    let found = store.verify()?;
+    let chains = store.check_changes()?;
+    let changes = chains.iter().map(|chain| chain.changes).sum();
+    let broken = chains.iter().find_map(|chain| {
+        let broken = chain.broken?;
+        Some(format!(
+            "in the log of project '{}' {broken}",
+            chain.project
+        ))
+    });
+    Ok((found, changes, broken))
+}
+
+impl VerifiedWorkspace {
+    /// The row of a table.
+    fn cells(&self) -> Vec<String> {
+        let many = |count: Option<u64>, one: &str, many: &str| {
+            let count = usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX);
+            counted(count, one, many)
+        };
+        let what = match &self.problem {
+            Some(problem) => problem.clone(),
+            None => format!(
+                "{}, {} and {} are as they were written",
+                many(self.versions, "version", "versions"),
+                many(self.contents, "content", "contents"),
+                many(self.changes, "change", "changes")
+            ),
+        };
+        vec![self.workspace.clone(), what]
+    }
+}
