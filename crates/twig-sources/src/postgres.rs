@@ -243,8 +243,7 @@ fn uuid_of(id: [u8; 16]) -> Uuid {
 
 /// The advisory lock of a workspace: writers share it; whoever removes contents has it alone.
 fn lock_key(workspace: Uuid) -> i64 {
-    let [a, b, c, d, e, f, g, h, rest @ ..] = workspace.into_bytes();
-    let [i, j, k, l, m, n, o, p] = rest;
+    let (high, low) = workspace.as_u64_pair();
     // The first half of such an id is a time.
-    i64::from_be_bytes([a, b, c, d, e, f, g, h]) ^ i64::from_be_bytes([i, j, k, l, m, n, o, p])
+    (high ^ low).cast_signed()
 }

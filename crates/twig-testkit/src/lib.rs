@@ -25,6 +25,8 @@ mod http_request;
 mod loopback;
 // Files of libraries in memory: the one fake of the ports that read them.
 mod memory_files;
+// A PostgreSQL server of its own for a test.
+mod pg_server;
 // Checks a value against a JSON Schema.
 mod schema;
 // Serves repositories over SSH.
@@ -38,5 +40,6 @@ pub use git_daemon::GitDaemon;
 pub use git_repo::{GitRepo, RawEntry, hermetic_git, search_path};
 pub use git_server::GitServer;
 pub use memory_files::MemoryFiles;
+pub use pg_server::PgServer;
 pub use schema::schema_errors;
 pub use ssh_server::SshServer;

@@ -184,7 +184,7 @@ impl PgLine {
     pub(super) fn run<T>(
         &mut self,
         until: Instant,
-        call: impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
     ) -> Result<T, PgFault> {
         let found = || {
             let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -199,11 +199,11 @@ impl PgLine {
         }
         let used = self.client.take().filter(|client| !client.is_closed());
         let is_used = used.is_some();
-        let mut outcome = self.attempt(until, used, &call);
+        let mut outcome = self.attempt(until, used, call);
         let may_help = is_used
             && matches!(&outcome, Err(fault) if fault.is_lost() && !matches!(fault, PgFault::Late));
         if may_help {
-            outcome = self.attempt(until, None, &call);
+            outcome = self.attempt(until, None, call);
         }
         if let Err(fault) = &outcome
             && fault.is_lost()

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 use tokio::join;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row};
 use twig_core::plan::plan;
 use twig_core::store::{
@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::loaded_rows::{LoadedRows, MadeRows, RowId, with_near};
 use super::pg_fault::PgFault;
 use super::pg_rows::{
-    ITEM_COLUMNS, id, item_columns, item_row, kind, label, name, number, project_columns,
+    ITEM_COLUMNS, digest, id, item_columns, item_row, kind, label, name, number, project_columns,
     project_row, signed, version_columns, version_row,
 };
 use super::{PgValue, lock_key};
@@ -248,9 +248,87 @@ pub(super) async fn live_names(
     Ok(names?.into_iter().map(Box::from).collect())
 }
 
-const KEYS: &str = "JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
-    WHERE i.workspace = $1 AND (p.name, i.kind, i.name) IN \
-     (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))";
+/// The items that lists of projects, kinds and names name.
+macro_rules! in_keys {
+    () => {
+        " JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
+         WHERE i.workspace = $1 AND (p.name, i.kind, i.name) IN \
+          (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))"
+    };
+}
+
+const PROJECTS: &str = concat!(
+    "SELECT ",
+    project_columns!(),
+    " FROM twig.project p WHERE p.workspace = $1 AND p.name = ANY($2) ORDER BY p.name FOR UPDATE"
+);
+
+const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
+    FROM twig.workspace WHERE id = $1";
+
+const ITEMS: &str = concat!(
+    "SELECT ",
+    item_columns!(),
+    ", ",
+    version_columns!(),
+    " FROM twig.item i LEFT JOIN twig.version v \
+      ON v.workspace = i.workspace AND v.item = i.id AND v.number = i.head",
+    in_keys!()
+);
+
+const VERSIONS: &str = concat!(
+    "SELECT i.id, i.kind, i.name, ",
+    version_columns!(),
+    " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
+       AS k (project, kind, name, number) \
+      JOIN twig.project p ON p.workspace = $1 AND p.name = k.project \
+      JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
+       AND i.kind = k.kind AND i.name = k.name \
+      JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = k.number"
+);
+
+const ALL_VERSIONS: &str = concat!(
+    "SELECT i.id, i.kind, i.name, ",
+    version_columns!(),
+    " FROM twig.project p JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
+       AND i.kind = $3 AND i.name = $4 \
+      JOIN twig.version v ON v.workspace = $1 AND v.item = i.id \
+      WHERE p.workspace = $1 AND p.name = $2"
+);
+
+const LABELS: &str = concat!(
+    "SELECT i.id, l.label, l.number FROM twig.item i JOIN twig.label l \
+     ON l.workspace = i.workspace AND l.project = i.project AND l.item = i.id",
+    in_keys!()
+);
+
+const LABEL_COUNTS: &str = "SELECT l.project, count(*) FROM twig.label l JOIN twig.project p \
+    ON p.workspace = l.workspace AND p.id = l.project \
+    WHERE l.workspace = $1 AND p.name = ANY($2) GROUP BY l.project";
+
+const PROTECTED: &str = "SELECT l.project, l.label FROM twig.protected_label l \
+    JOIN twig.project p ON p.workspace = l.workspace AND p.id = l.project \
+    WHERE l.workspace = $1 AND p.name = ANY($2)";
+
+const URIS: &str = "SELECT i.project, i.uri, i.kind, i.name FROM twig.item i \
+    JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
+    WHERE i.workspace = $1 AND p.name = ANY($2) AND NOT i.deleted \
+     AND i.uri IS NOT NULL AND ($4 OR i.uri = ANY($3))";
+
+const CONTENTS: &str = "SELECT digest FROM twig.content WHERE workspace = $1 AND digest = ANY($2)";
+
+/// The first statements of a transaction.
+fn beginning(workspace: Uuid, limits: &Limits, is_deletion: bool) -> String {
+    // Whoever removes contents must be alone: others may be about to use one of them.
+    let lock = if is_deletion {
+        "pg_advisory_xact_lock"
+    } else {
+        "pg_advisory_xact_lock_shared"
+    };
+    let millis = limits.store_millis.clamp(1, 600_000);
+    let key = lock_key(workspace);
+    format!("BEGIN; SET LOCAL lock_timeout = {millis}; SELECT {lock}({key})")
+}
 
 /// The first round trip. Each statement sees what was committed before it, and the second one waits
 /// until nobody else writes to these projects.
@@ -260,173 +338,124 @@ async fn load(
     limits: &Limits,
     wanted: &WantedRows<'_>,
 ) -> Result<(LoadedRows, Timestamp, bool), PgFault> {
-    let begin = format!(
-        "BEGIN; SET LOCAL lock_timeout = {}; SELECT {}({})",
-        limits.store_millis.clamp(1, 600_000),
-        // Whoever removes contents must be alone: others may be about to use one of them.
-        if wanted.is_deletion {
-            "pg_advisory_xact_lock"
-        } else {
-            "pg_advisory_xact_lock_shared"
-        },
-        lock_key(workspace)
-    );
+    let beginning = beginning(workspace, limits, wanted.is_deletion);
+    let of: PgValue<'_> = (&workspace, Type::UUID);
     let projects: Vec<&str> = wanted.projects.iter().copied().collect();
-    let of = (&workspace as &(dyn ToSql + Sync), Type::UUID);
-    let names = (&projects as &(dyn ToSql + Sync), Type::TEXT_ARRAY);
+    let names: PgValue<'_> = (&projects, Type::TEXT_ARRAY);
     let in_projects = [of.clone(), names.clone()];
-    let keys = |lists: &'static str| format!("{lists} {KEYS}");
-    let items_sql = keys(concat!(
-        "SELECT ",
-        item_columns!(),
-        ", ",
-        version_columns!(),
-        " FROM twig.item i LEFT JOIN twig.version v \
-          ON v.workspace = i.workspace AND v.item = i.id AND v.number = i.head"
-    ));
-    let labels_sql = keys(
-        "SELECT i.id, l.label, l.number FROM twig.item i JOIN twig.label l \
-         ON l.workspace = i.workspace AND l.project = i.project AND l.item = i.id",
-    );
-    let [of_project, of_kind, of_name] = &wanted.items;
+    let [item_projects, item_kinds, item_names] = &wanted.items;
     let item_keys: [PgValue<'_>; 4] = [
         of.clone(),
-        (of_project, Type::TEXT_ARRAY),
-        (of_kind, Type::TEXT_ARRAY),
-        (of_name, Type::TEXT_ARRAY),
+        (item_projects, Type::TEXT_ARRAY),
+        (item_kinds, Type::TEXT_ARRAY),
+        (item_names, Type::TEXT_ARRAY),
     ];
-    let versions_sql = concat!(
-        "SELECT i.id, i.kind, i.name, ",
-        version_columns!(),
-        " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
-           AS k (project, kind, name, number) \
-          JOIN twig.project p ON p.workspace = $1 AND p.name = k.project \
-          JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
-           AND i.kind = k.kind AND i.name = k.name \
-          JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = k.number"
-    );
-    let ([version_projects, version_kinds, version_names], version_numbers) = &wanted.versions;
+    let (keys, numbers) = &wanted.versions;
+    let [version_projects, version_kinds, version_names] = keys;
     let version_keys: [PgValue<'_>; 5] = [
         of.clone(),
         (version_projects, Type::TEXT_ARRAY),
         (version_kinds, Type::TEXT_ARRAY),
         (version_names, Type::TEXT_ARRAY),
-        (version_numbers, Type::INT8_ARRAY),
+        (numbers, Type::INT8_ARRAY),
     ];
-    let whole = wanted.whole.unwrap_or_default();
+    let [whole_project, whole_kind, whole_name] = wanted.whole.unwrap_or_default();
     let whole_keys: [PgValue<'_>; 4] = [
         of.clone(),
-        (&whole[0], Type::TEXT),
-        (&whole[1], Type::TEXT),
-        (&whole[2], Type::TEXT),
+        (&whole_project, Type::TEXT),
+        (&whole_kind, Type::TEXT),
+        (&whole_name, Type::TEXT),
     ];
-    let whole_sql = concat!(
-        "SELECT i.id, i.kind, i.name, ",
-        version_columns!(),
-        " FROM twig.project p JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
-           AND i.kind = $3 AND i.name = $4 \
-          JOIN twig.version v ON v.workspace = $1 AND v.item = i.id \
-          WHERE p.workspace = $1 AND p.name = $2"
-    );
     let uri_keys: [PgValue<'_>; 4] = [
         of.clone(),
         names.clone(),
         (&wanted.uris, Type::TEXT_ARRAY),
         (&wanted.has_restore, Type::BOOL),
     ];
-    let has_contents = !wanted.contents.is_empty();
     let content_keys: [PgValue<'_>; 2] = [of.clone(), (&wanted.contents, Type::BYTEA_ARRAY)];
-    let (begun, projects, there, items, versions, whole, labels, counts, protected, uris, contents) = join!(
+    let (has_items, has_labels) = (!item_names.is_empty(), wanted.has_labels);
+    let has_uris = wanted.has_restore || !wanted.uris.is_empty();
+    let answers = join!(
         biased;
-        client.batch_execute(&begin),
-        client.query_typed(
-            concat!(
-                "SELECT ",
-                project_columns!(),
-                " FROM twig.project p WHERE p.workspace = $1 AND p.name = ANY($2) \
-                 ORDER BY p.name FOR UPDATE"
-            ),
-            &in_projects,
-        ),
-        client.query_typed(
-            "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
-             FROM twig.workspace WHERE id = $1",
-            std::slice::from_ref(&of),
-        ),
-        query_if(!of_name.is_empty(), client, &items_sql, &item_keys),
-        query_if(!version_numbers.is_empty(), client, versions_sql, &version_keys),
-        query_if(wanted.whole.is_some(), client, whole_sql, &whole_keys),
-        query_if(wanted.has_labels && !of_name.is_empty(), client, &labels_sql, &item_keys),
-        query_if(
-            wanted.has_labels,
-            client,
-            "SELECT l.project, count(*) FROM twig.label l JOIN twig.project p \
-             ON p.workspace = l.workspace AND p.id = l.project \
-             WHERE l.workspace = $1 AND p.name = ANY($2) GROUP BY l.project",
-            &in_projects,
-        ),
-        query_if(
-            wanted.has_labels,
-            client,
-            "SELECT l.project, l.label FROM twig.protected_label l JOIN twig.project p \
-             ON p.workspace = l.workspace AND p.id = l.project \
-             WHERE l.workspace = $1 AND p.name = ANY($2)",
-            &in_projects,
-        ),
-        query_if(
-            wanted.has_restore || !wanted.uris.is_empty(),
-            client,
-            "SELECT i.project, i.uri, i.kind, i.name FROM twig.item i JOIN twig.project p \
-             ON p.workspace = i.workspace AND p.id = i.project \
-             WHERE i.workspace = $1 AND p.name = ANY($2) AND NOT i.deleted \
-             AND i.uri IS NOT NULL AND ($4 OR i.uri = ANY($3))",
-            &uri_keys,
-        ),
-        query_if(
-            has_contents,
-            client,
-            "SELECT digest FROM twig.content WHERE workspace = $1 AND digest = ANY($2)",
-            &content_keys,
-        ),
+        client.batch_execute(&beginning),
+        client.query_typed(PROJECTS, &in_projects),
+        client.query_typed(CLOCK, &in_projects[..1]),
+        query_if(has_items, client, ITEMS, &item_keys),
+        query_if(!numbers.is_empty(), client, VERSIONS, &version_keys),
+        query_if(wanted.whole.is_some(), client, ALL_VERSIONS, &whole_keys),
+        query_if(has_labels && has_items, client, LABELS, &item_keys),
+        query_if(has_labels, client, LABEL_COUNTS, &in_projects),
+        query_if(has_labels, client, PROTECTED, &in_projects),
+        query_if(has_uris, client, URIS, &uri_keys),
+        query_if(!wanted.contents.is_empty(), client, CONTENTS, &content_keys),
     );
     // The first error is the cause of all others.
-    begun?;
-    let mut rows = LoadedRows::default();
-    for row in projects? {
-        let project = project_row(&row)?;
-        rows.projects.insert(project.name.clone(), project);
+    answers.0?;
+    let clock = answers.2?;
+    let answers = BatchAnswers {
+        projects: answers.1?,
+        items: answers.3?,
+        versions: answers.4?.into_iter().chain(answers.5?).collect(),
+        labels: answers.6?,
+        label_counts: answers.7?,
+        protected: answers.8?,
+        uris: answers.9?,
+        contents: answers.10?,
+    };
+    let now = clock.first().map(|row| row.try_get(0)).transpose()?;
+    let now_or_never = Timestamp(now.unwrap_or_default());
+    Ok((answers.read()?, now_or_never, now.is_some()))
+}
+
+/// What the database said.
+struct BatchAnswers {
+    projects: Vec<Row>,
+    items: Vec<Row>,
+    versions: Vec<Row>,
+    labels: Vec<Row>,
+    label_counts: Vec<Row>,
+    protected: Vec<Row>,
+    uris: Vec<Row>,
+    contents: Vec<Row>,
+}
+
+impl BatchAnswers {
+    fn read(&self) -> Result<LoadedRows, PgFault> {
+        let mut rows = LoadedRows::default();
+        for row in &self.projects {
+            let project = project_row(row)?;
+            rows.projects.insert(project.name.clone(), project);
+        }
+        for row in &self.items {
+            let (kind, name, item) = item_row(row)?;
+            let head = version_row(kind, &name, row, ITEM_COLUMNS)?;
+            rows.versions.insert((item.id, head.number), head);
+            rows.items.insert((item.project, kind, name), item);
+        }
+        for row in &self.versions {
+            let (item, kind) = (id(row, 0)?, kind(row, 1)?);
+            let version = version_row(kind, &name(kind.noun(), row, 2)?, row, 3)?;
+            rows.versions.insert((item, version.number), version);
+        }
+        for row in &self.labels {
+            let of = rows.labels.entry(id(row, 0)?).or_default();
+            of.insert(label(row, 1)?, number(row, 2)?);
+        }
+        for row in &self.label_counts {
+            rows.label_counts.insert(id(row, 0)?, number(row, 1)?);
+        }
+        for row in &self.protected {
+            let of = rows.protected.entry(id(row, 0)?).or_default();
+            of.insert(label(row, 1)?);
+        }
+        for row in &self.uris {
+            let uri: &str = row.try_get(1)?;
+            let owner = (kind(row, 2)?, name(Noun::Resource, row, 3)?);
+            rows.uris.insert((id(row, 0)?, uri.into()), owner);
+        }
+        for row in &self.contents {
+            rows.contents.insert(digest(row, 0)?);
+        }
+        Ok(rows)
     }
-    let there = there?;
-    let now = there.first().map(|row| row.try_get(0)).transpose()?;
-    for row in items? {
-        let (kind, name, item) = item_row(&row)?;
-        let head = version_row(kind, &name, &row, ITEM_COLUMNS)?;
-        rows.versions.insert((item.id, head.number), head);
-        rows.items.insert((item.project, kind, name), item);
-    }
-    for row in versions?.iter().chain(&whole?) {
-        let (item, kind) = (id(row, 0)?, kind(row, 1)?);
-        let version = version_row(kind, &name(kind.noun(), row, 2)?, row, 3)?;
-        rows.versions.insert((item, version.number), version);
-    }
-    for row in labels? {
-        let of = rows.labels.entry(id(&row, 0)?).or_default();
-        of.insert(label(&row, 1)?, number(&row, 2)?);
-    }
-    for row in counts? {
-        rows.label_counts.insert(id(&row, 0)?, number(&row, 1)?);
-    }
-    for row in protected? {
-        let of = rows.protected.entry(id(&row, 0)?).or_default();
-        of.insert(label(&row, 1)?);
-    }
-    for row in uris? {
-        let uri: &str = row.try_get(1)?;
-        let owner = (kind(&row, 2)?, name(Noun::Resource, &row, 3)?);
-        rows.uris.insert((id(&row, 0)?, uri.into()), owner);
-    }
-    for row in contents? {
-        rows.contents.insert(super::pg_rows::digest(&row, 0)?);
-    }
-    Ok((rows, Timestamp(now.unwrap_or_default()), now.is_some()))
 }

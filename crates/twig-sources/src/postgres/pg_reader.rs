@@ -142,7 +142,7 @@ impl PgStoreReader {
             created: row.created,
             changed: row.changed,
         };
-        let rows = self.read(shared, async |client| {
+        let rows = self.read(shared, &async |client: &Client| {
             let sql = concat!(
                 "SELECT ",
                 project_columns!(),
@@ -170,7 +170,9 @@ impl PgStoreReader {
         let until = until(shared);
         let mut read = None;
         if let Some((known, items)) = known {
-            let outcome = line.run(until, async |client| catch_up(client, shared, &known).await);
+            let outcome = line.run(until, &async |client: &Client| {
+                catch_up(client, shared, &known).await
+            });
             match outcome.map_err(|fault| shared.describe(fault))? {
                 CaughtUp::Gone => return Ok(None),
                 CaughtUp::Changed(project, changes) => {
@@ -181,13 +183,12 @@ impl PgStoreReader {
                 CaughtUp::Unclear => {}
             }
         }
-        let read = match read {
-            Some(read) => Some(read),
-            None => {
-                let read = line.run(until, async |client| read_all(client, shared, name).await);
-                read.map_err(|fault| shared.describe(fault))?
-            }
-        };
+        if read.is_none() {
+            let all = &async |client: &Client| read_all(client, shared, name).await;
+            read = line
+                .run(until, all)
+                .map_err(|fault| shared.describe(fault))?;
+        }
         let Some((project, items)) = read else {
             return Ok(None);
         };
@@ -210,7 +211,7 @@ impl PgStoreReader {
         if let Some(content) = state.contents.contents.get(digest) {
             return Ok(content.clone());
         }
-        let read = state.line.run(until(shared), async |client| {
+        let read = state.line.run(until(shared), &async |client: &Client| {
             let sql = "SELECT bytes FROM twig.content WHERE workspace = $1 AND digest = $2";
             let wanted = &digest[..];
             let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&wanted, Type::BYTEA)];
@@ -242,7 +243,7 @@ impl PgStoreReader {
         query: &VersionQuery,
     ) -> Result<Vec<Version>, StoreError> {
         let (kind, name) = (query.kind, &query.name);
-        self.read(shared, async |client| {
+        self.read(shared, &async |client: &Client| {
             let item = find_item(client, shared, &query.project, kind, name).await?;
             if let Some(choice) = &query.only {
                 return Ok(vec![
@@ -287,7 +288,7 @@ impl PgStoreReader {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<(LabelName, u64)>, StoreError> {
-        self.read(shared, async |client| {
+        self.read(shared, &async |client: &Client| {
             let item = find_item(client, shared, project, kind, name).await?;
             labels_of(client, shared, &item).await
         })
@@ -298,7 +299,7 @@ impl PgStoreReader {
         shared: &PgShared,
         project: &StoreName,
     ) -> Result<Vec<LabelName>, StoreError> {
-        self.read(shared, async |client| {
+        self.read(shared, &async |client: &Client| {
             let found = find_project(client, shared, project).await?;
             let of = uuid_of(found.id);
             let sql = "SELECT label FROM twig.protected_label \
@@ -347,7 +348,7 @@ impl PgStoreReader {
         &self,
         shared: &PgShared,
     ) -> Result<BTreeMap<Uuid, (String, bool)>, StoreError> {
-        self.read(shared, async |client| {
+        self.read(shared, &async |client: &Client| {
             let sql = "SELECT id, name, false FROM twig.project WHERE workspace = $1 \
                 UNION ALL (SELECT DISTINCT ON (c.project) c.project, c.name, true \
                  FROM twig.change c WHERE c.workspace = $1 AND c.kind = 'project' \
@@ -369,7 +370,7 @@ impl PgStoreReader {
         project: Uuid,
         name: &str,
     ) -> Result<Vec<RecordedChange>, StoreError> {
-        self.read(shared, async |client| {
+        self.read(shared, &async |client: &Client| {
             let sql = format!(
                 "SELECT {CHANGE_COLUMNS} FROM twig.change \
                  WHERE workspace = $1 AND project = $2 ORDER BY rev"
@@ -395,7 +396,7 @@ impl PgStoreReader {
              WHERE c.workspace = $1 AND c.digest = v.content)";
         let mut state = self.state();
         let until = Instant::now() + LONGEST_CHECK;
-        let verified = state.line.run(until, async |client| {
+        let verified = state.line.run(until, &async |client: &Client| {
             let mut verified = VerifiedRows::default();
             client.batch_execute("SET statement_timeout = 0").await?;
             let of = || [(shared.id, Type::UUID)];
@@ -433,7 +434,7 @@ impl PgStoreReader {
     fn read<T>(
         &self,
         shared: &PgShared,
-        call: impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
     ) -> Result<T, StoreError> {
         let read = self.state().line.run(until(shared), call);
         read.map_err(|fault| shared.describe(fault))
@@ -454,7 +455,7 @@ impl ReaderState {
             None => patience,
         };
         let begun = Instant::now();
-        let rows = self.line.run(begun + patience, async |client| {
+        let rows = self.line.run(begun + patience, &async |client: &Client| {
             let sql = "SELECT p.id, p.name, p.rev, p.chain FROM twig.workspace w \
                 LEFT JOIN twig.project p ON p.workspace = w.id WHERE w.id = $1 ORDER BY p.id";
             let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];

@@ -47,7 +47,7 @@ impl PgWorkspaces {
 
     /// The names of all workspaces, sorted.
     pub fn list(&self) -> Result<Vec<StoreName>, StoreError> {
-        self.run(false, async |client| {
+        self.run(false, &async |client: &Client| {
             let sql = "SELECT name FROM twig.workspace ORDER BY name";
             let rows = client.query_typed(sql, &[]).await?;
             let names = rows
@@ -60,13 +60,13 @@ impl PgWorkspaces {
     /// Whether there is a workspace with that name. Also true if the database cannot be asked:
     /// opening it reports the problem.
     pub fn exists(&self, name: &StoreName) -> bool {
-        let found = self.run(false, async |client| find(client, name).await);
+        let found = self.run(false, &async |client: &Client| find(client, name).await);
         found.map_or(true, |found| found.is_some())
     }
 
     /// Creates an empty workspace.
     pub fn create(&self, name: &StoreName) -> Result<(), StoreError> {
-        if self.run(true, async |client| make(client, name).await)? {
+        if self.run(true, &async |client: &Client| make(client, name).await)? {
             return Ok(());
         }
         Err(StoreError::Unavailable(format!(
@@ -76,7 +76,7 @@ impl PgWorkspaces {
 
     /// Deletes a workspace with everything in it.
     pub fn delete(&self, name: &StoreName) -> Result<(), StoreError> {
-        let is_deleted = self.run(true, async |client| {
+        let is_deleted = self.run(true, &async |client: &Client| {
             let Some(id) = find(client, name).await? else {
                 return Ok(false);
             };
@@ -118,7 +118,7 @@ impl PgWorkspaces {
         let until = Instant::now() + Duration::from_millis(limits.store_millis);
         let is_write = access == Access::Write;
         let is_made = is_write && name.as_str() == DEFAULT_WORKSPACE;
-        let found = self.run_until(until, is_write, async |client| {
+        let found = self.run_until(until, is_write, &async |client: &Client| {
             let found = find(client, name).await?;
             if found.is_some() || !is_made {
                 return Ok(found);
@@ -156,39 +156,26 @@ impl PgWorkspaces {
             let client = self.database.connect().await?;
             schema::migrate(&client).await
         });
-        migrated.map_err(|fault| self.describe(fault, true))
-    }
-
-    fn describe(&self, fault: PgFault, is_write: bool) -> StoreError {
-        let millis = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
-        match StoreName::parse(Noun::Workspace, DEFAULT_WORKSPACE) {
-            Ok(name) => match fault.describe(&name, millis, is_write) {
-                StoreError::Offline { reason, .. } => StoreError::Unavailable(format!(
-                    "The database of the store cannot be reached: {reason}"
-                )),
-                error => error,
-            },
-            Err(error) => error,
-        }
+        migrated.map_err(|fault| describe_any(fault, true))
     }
 
     fn run<T>(
         &self,
         is_write: bool,
-        call: impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
     ) -> Result<T, StoreError> {
         self.run_until(Instant::now() + PATIENCE, is_write, call)
-            .map_err(|fault| self.describe(fault, is_write))
+            .map_err(|fault| describe_any(fault, is_write))
     }
 
     fn run_until<T>(
         &self,
         until: Instant,
         is_write: bool,
-        call: impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
     ) -> Result<T, PgFault> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        line.run(until, async |client| {
+        line.run(until, &async |client: &Client| {
             schema::check(client, is_write).await?;
             call(client).await
         })
@@ -222,4 +209,18 @@ async fn make(client: &Client, name: &StoreName) -> Result<bool, PgFault> {
         (&now().0, Type::INT8),
     ];
     Ok(client.execute_typed(sql, &values).await? > 0)
+}
+
+/// The sentence for a fault that is about no single workspace.
+fn describe_any(fault: PgFault, is_write: bool) -> StoreError {
+    let millis = u64::try_from(PATIENCE.as_millis()).unwrap_or(u64::MAX);
+    match StoreName::parse(Noun::Workspace, DEFAULT_WORKSPACE) {
+        Ok(name) => match fault.describe(&name, millis, is_write) {
+            StoreError::Offline { reason, .. } => StoreError::Unavailable(format!(
+                "The database of the store cannot be reached: {reason}"
+            )),
+            error => error,
+        },
+        Err(error) => error,
+    }
 }

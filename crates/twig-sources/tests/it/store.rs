@@ -10,6 +10,8 @@ mod labels;
 mod limits;
 mod many;
 mod model;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod read_only;
 mod refused;
 mod replaced;

@@ -29,6 +29,7 @@ const PAGES: &[(&str, &str)] = &[
     ("json", include_str!("../../../../docs/json.md")),
     ("library", include_str!("../../../../docs/library.md")),
     ("packages", include_str!("../../../../docs/packages.md")),
+    ("postgres", include_str!("../../../../docs/postgres.md")),
     ("problems", include_str!("../../../../docs/problems.md")),
     ("projects", include_str!("../../../../docs/projects.md")),
     ("security", include_str!("../../../../docs/security.md")),

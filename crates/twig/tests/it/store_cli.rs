@@ -8,6 +8,7 @@ mod folders;
 mod items;
 mod labels;
 mod names;
+mod postgres;
 mod projects;
 mod selected;
 pub(crate) mod terminal;

@@ -1,0 +1,513 @@
+//! Workspaces in PostgreSQL: the same answers as in files, and what happens when the database fails.
+//! Skipped, with a line that says so, where PostgreSQL is not installed.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, LazyLock};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use twig_core::Limits;
+use twig_core::audit::ChainBreak;
+use twig_core::plan::ChangeQuery;
+use twig_core::store::{
+    Author, Change, ItemKind, LabelChange, LabelName, LabelWrite, Store, StoreError, Write, Written,
+};
+use twig_sources::{Access, StorePlace, WorkspaceStore};
+use twig_testkit::PgServer;
+
+use super::model;
+use super::support::*;
+use crate::support::LONG;
+
+/// One server for all tests that leave it as it is.
+static SHARED: LazyLock<Option<PgServer>> = LazyLock::new(PgServer::start);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A new database on a server.
+fn database(server: &PgServer) -> String {
+    let database = format!("d{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    server.create(&database);
+    database
+}
+
+/// The workspaces of a new database, strict about what is fresh.
+fn place(server: &PgServer) -> StorePlace {
+    let place = place_at(&server.url(&database(server)));
+    place.migrate().unwrap();
+    place
+}
+
+fn place_at(url: &str) -> StorePlace {
+    StorePlace::database(url, Duration::ZERO).unwrap()
+}
+
+fn try_open(place: &StorePlace) -> Result<WorkspaceStore, StoreError> {
+    place.open(&name("default"), Access::Write, &Limits::default())
+}
+
+fn open(place: &StorePlace) -> WorkspaceStore {
+    try_open(place).unwrap()
+}
+
+fn said(outcome: Result<Written, StoreError>) -> String {
+    match outcome {
+        Ok(written) => format!("{} {}", written.version, written.is_new),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_database_and_a_plain_map_give_the_same_answers() {
+    let Some(server) = &*SHARED else { return };
+    let config = ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let steps = proptest::collection::vec(model::step(), 50);
+    let mut runner = TestRunner::new(config);
+    let outcome = runner.run(&steps, |steps| {
+        let place = place(server);
+        model::run(&steps, || Box::new(open(&place)));
+        Ok(())
+    });
+    outcome.unwrap();
+}
+
+/// What both engines are asked to do, one after the other.
+fn script() -> Vec<Write> {
+    let item = |kind, of: &str, change| Write::Item(Box::new(item_write(kind, of, change)));
+    let prompt = |of: &str, change| item(ItemKind::Prompt, of, change);
+    let resource = |of: &str, change| item(ItemKind::Resource, of, change);
+    let project = |text: &str| Write::CreateProject {
+        name: name(text),
+        author: Author::Person,
+    };
+    let label = |of: &str, text: &str, change| {
+        Write::Label(Box::new(LabelWrite {
+            project: name("p"),
+            kind: ItemKind::Prompt,
+            name: name(of),
+            label: LabelName::parse(text).unwrap(),
+            change,
+            is_admin: false,
+            author: Author::Client("tests".into()).with_person("anna"),
+        }))
+    };
+    let guard = |text: &str, is_protected| Write::Protect {
+        project: name("p"),
+        label: LabelName::parse(text).unwrap(),
+        is_protected,
+        author: Author::Person,
+    };
+    let rename = |from: &str, to: &str| Write::RenameItem {
+        project: name("p"),
+        kind: ItemKind::Prompt,
+        name: name(from),
+        to: name(to),
+        expected: None,
+        author: Author::Person,
+    };
+    let set = |version| LabelChange::Set { version };
+    vec![
+        prompt("a", text("too early")),
+        project("p"),
+        project("p"),
+        prompt("review", text("one")),
+        prompt("review", text("again")),
+        prompt("reviw", Change::Delete),
+        prompt("review", new_text("two")),
+        prompt("review", new_text("two")),
+        label("review", "production", set(None)),
+        label("review", "production", set(None)),
+        label("review", "old", set(Some(1))),
+        label("review", "none", set(Some(9))),
+        label("review", "none", LabelChange::Remove),
+        guard("production", true),
+        label("review", "production", set(Some(1))),
+        guard("production", true),
+        guard("production", false),
+        label("review", "production", LabelChange::Remove),
+        resource("r", at("file:///a", "same")),
+        resource("s", at("file:///a", "same")),
+        resource("s", at("file:///b", "same")),
+        resource("r", Change::Delete),
+        resource("s", Change::Delete),
+        resource("t", at("file:///a", "other")),
+        resource("r", Change::Restore { version: None }),
+        resource("s", Change::Restore { version: Some(1) }),
+        rename("review", "check"),
+        rename("review", "check"),
+        rename("check", "check"),
+        prompt("check", Change::Restore { version: Some(1) }),
+        prompt("check", Change::Restore { version: Some(7) }),
+        prompt("check", Change::Delete),
+        prompt("new", text("new")),
+        rename("new", "check"),
+        label("check", "old", LabelChange::Remove),
+        Write::RenameProject {
+            name: name("p"),
+            to: name("q"),
+            author: Author::Person,
+        },
+        project("p"),
+        prompt("kept", text("same")),
+        Write::DeleteProject {
+            name: name("q"),
+            author: Author::Person,
+        },
+        Write::DeleteProject {
+            name: name("q"),
+            author: Author::Person,
+        },
+    ]
+}
+
+/// Everything that the log of changes says, without times and digests.
+fn log(store: &WorkspaceStore) -> Vec<String> {
+    let changes = store.changes(&ChangeQuery::default()).unwrap();
+    let mut lines: Vec<String> = changes
+        .iter()
+        .map(|change| {
+            let entry = &change.entry;
+            let by = (&entry.actor, &entry.client);
+            format!("{} {} {by:?} {}", entry.number, entry.action, entry.what)
+        })
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn both_engines_answer_and_log_the_same() {
+    let Some(server) = &*SHARED else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let files = StorePlace::folder(folder.path().join("workspaces"));
+    let database = place(server);
+    let (one, two) = (open(&files), open(&database));
+    for wanted in script() {
+        let shown = format!("{wanted:?}");
+        let answers = [&one, &two].map(|store| said(write(store, wanted.clone())));
+        assert_eq!(answers[0], answers[1], "{shown}");
+        let states = [&one, &two].map(|store| {
+            let projects = store.projects().unwrap();
+            let projects = projects.iter();
+            let projects =
+                projects.map(|it| (it.name.clone(), it.prompts, it.resources, it.history));
+            projects.collect::<Vec<_>>()
+        });
+        assert_eq!(states[0], states[1], "{shown}");
+    }
+    assert_eq!(log(&one), log(&two));
+    assert_eq!(contents(&one), contents(&two));
+    for store in [&one, &two] {
+        let chains = store.check_changes().unwrap();
+        assert!(chains.iter().all(|chain| chain.broken.is_none()));
+        let verified = store.verify().unwrap();
+        assert_eq!((verified.versions, verified.contents), (1, 1));
+    }
+}
+
+#[test]
+fn writes_that_wait_together_are_all_made_in_order() {
+    let Some(server) = &*SHARED else { return };
+    let place = place(server);
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    let (sender, told) = channel();
+    for number in 0..120 {
+        let change = match number % 3 {
+            0 => text("one"),
+            1 => new_text("two"),
+            _ => Change::Delete,
+        };
+        let wanted = item_write(ItemKind::Prompt, &format!("a{}", number / 3), change);
+        let sender = sender.clone();
+        store.write(
+            Write::Item(Box::new(wanted)),
+            Box::new(move |outcome| sender.send(outcome).unwrap()),
+        );
+    }
+    for _ in 0..120 {
+        told.recv_timeout(LONG).unwrap().unwrap();
+    }
+    assert_eq!(store.projects().unwrap()[0].changes, 121);
+    assert_eq!(project(&store).items, []);
+    let chain = &store.check_changes().unwrap()[0];
+    assert_eq!((chain.changes, chain.broken), (121, None));
+}
+
+#[test]
+fn two_servers_see_each_others_writes() {
+    let Some(server) = &*SHARED else { return };
+    let place = place(server);
+    let (one, two) = (open(&place), open(&place));
+    create_project(&one, "p").unwrap();
+    assert_eq!(names(&project(&two)), Vec::<&str>::new());
+    let (sender, told) = channel();
+    let watch = two.watch(Box::new(move || {
+        // Nobody may listen any more.
+        let _ = sender.send(());
+    }));
+    for number in 0..20 {
+        prompt(&one, &format!("a{number}"), text("x")).unwrap();
+        assert_eq!(project(&two).items.len(), number + 1);
+    }
+    told.recv_timeout(LONG).unwrap();
+    drop(watch);
+    // Both write to the same prompt: every write is made once.
+    std::thread::scope(|scope| {
+        for store in [&one, &two] {
+            scope.spawn(|| {
+                for number in 0..40 {
+                    let unique = format!("{number} {:?}", std::thread::current().id());
+                    prompt(store, "a0", new_text(&unique)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(project(&one).items[0].head.number, 81);
+    let history = one.history(&name("p"), ItemKind::Prompt, &name("a0"));
+    assert_eq!(history.unwrap().len(), 81);
+}
+
+#[test]
+fn workspaces_do_not_see_each_other() {
+    let Some(server) = &*SHARED else { return };
+    let place = place(server);
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    prompt(&store, "a", text("secret")).unwrap();
+    place.create(&name("other")).unwrap();
+    assert!(place.create(&name("other")).is_err());
+    assert_eq!(place.list().unwrap(), [name("default"), name("other")]);
+    let limits = Limits::default();
+    let other = place.open(&name("other"), Access::Write, &limits).unwrap();
+    assert_eq!(other.projects().unwrap(), []);
+    let digest = project(&store).items[0].head.content.digest;
+    assert!(other.content(&digest).is_err());
+    create_project(&other, "p").unwrap();
+    prompt(&other, "a", text("secret")).unwrap();
+    place.delete(&name("default")).unwrap();
+    assert_eq!(contents(&other), [("a".to_owned(), "secret".to_owned())]);
+    assert!(matches!(
+        store.revision(),
+        Err(StoreError::NoWorkspace { .. })
+    ));
+    let refused = place.open(&name("othr"), Access::Write, &limits);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("did you mean `other`"), "{refused}");
+}
+
+#[test]
+fn twenty_migrate_at_once_and_the_tables_are_made_once() {
+    let Some(server) = &*SHARED else { return };
+    let url = server.url(&database(server));
+    let refused = try_open(&place_at(&url)).unwrap_err().to_string();
+    assert!(refused.contains("`twig store migrate`"), "{refused}");
+    let barrier = Barrier::new(20);
+    let made: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..20)
+            .map(|_| {
+                scope.spawn(|| {
+                    barrier.wait();
+                    place_at(&url).migrate().unwrap().unwrap()
+                })
+            })
+            .collect();
+        let versions = threads.into_iter().map(|thread| thread.join().unwrap());
+        versions.filter(|(from, _)| *from == 0).count()
+    });
+    assert_eq!(made, 1);
+    open(&place_at(&url));
+}
+
+#[test]
+fn tables_of_a_newer_twig_are_read_or_refused_as_they_say() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate().unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    server.sql(&of, "UPDATE twig.meta SET schema = 9, min_writer = 9");
+    let newer = place_at(&server.url(&of));
+    let refused = try_open(&newer).unwrap_err().to_string();
+    assert!(refused.contains("newer Twig (version 9"), "{refused}");
+    let limits = Limits::default();
+    let reading = newer.open(&name("default"), Access::Read, &limits).unwrap();
+    assert_eq!(reading.projects().unwrap().len(), 1);
+    server.sql(&of, "UPDATE twig.meta SET min_reader = 9");
+    let refused = place_at(&server.url(&of)).open(&name("default"), Access::Read, &limits);
+    assert!(refused.unwrap_err().to_string().contains("update Twig"));
+    assert!(
+        newer
+            .migrate()
+            .unwrap_err()
+            .to_string()
+            .contains("update Twig")
+    );
+}
+
+#[test]
+fn a_statement_that_fails_beside_the_commit_is_no_acknowledgement() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate().unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    server.sql(
+        &of,
+        "CREATE FUNCTION no() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RAISE EXCEPTION 'no'; END $$; \
+         CREATE TRIGGER no BEFORE INSERT ON twig.version FOR EACH ROW EXECUTE FUNCTION no()",
+    );
+    let refused = prompt(&store, "a", text("x")).unwrap_err().to_string();
+    assert!(refused.contains("nothing was written"), "{refused}");
+    server.sql(&of, "DROP TRIGGER no ON twig.version");
+    assert_eq!(names(&project(&store)), Vec::<&str>::new());
+    prompt(&store, "a", text("x")).unwrap();
+    assert_eq!(names(&project(&store)), ["a"]);
+}
+
+#[test]
+fn wrong_password_missing_rights_and_a_read_only_database_are_named() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    place_at(&server.url(&of)).migrate().unwrap();
+    server.sql(&of, "CREATE ROLE guarded LOGIN PASSWORD 'right'");
+    let wrong = place_at(&server.url_of(&of, "guarded", "wrong"));
+    let refused = try_open(&wrong).unwrap_err().to_string();
+    assert!(
+        refused.contains("password authentication failed"),
+        "{refused}"
+    );
+    let poor = place_at(&server.url_of(&of, "guarded", "right"));
+    let refused = try_open(&poor).unwrap_err().to_string();
+    assert!(refused.contains("role of the store may not"), "{refused}");
+    let missing = place_at(&server.url("nothing"));
+    let refused = try_open(&missing).unwrap_err().to_string();
+    assert!(refused.contains("does not exist"), "{refused}");
+    let store = open(&place_at(&server.url(&of)));
+    create_project(&store, "p").unwrap();
+    server.sql(
+        &of,
+        &format!("ALTER DATABASE {of} SET default_transaction_read_only = on"),
+    );
+    let store = open(&place_at(&server.url(&of)));
+    let refused = prompt(&store, "a", text("x")).unwrap_err().to_string();
+    assert!(refused.contains("accepts no changes"), "{refused}");
+    assert_eq!(store.projects().unwrap().len(), 1);
+}
+
+#[test]
+fn an_altered_row_is_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate().unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    prompt(&store, "a", text("x")).unwrap();
+    prompt(&store, "a", new_text("y")).unwrap();
+    let alter = |sql: &str| {
+        server.sql(
+            &of,
+            &format!("SET session_replication_role = replica; {sql}"),
+        )
+    };
+    // Triggers refuse it otherwise.
+    let sql = "UPDATE twig.change SET actor = 'eve' WHERE rev = 2";
+    alter(sql);
+    let chain = &store.check_changes().unwrap()[0];
+    assert_eq!(chain.broken.map(ChainBreak::number), Some(2));
+    alter("UPDATE twig.version SET author = 'eve' WHERE number = 1");
+    let found = store.verify().unwrap_err().to_string();
+    assert!(found.contains("version 1 of prompt 'a' differs"), "{found}");
+    alter("UPDATE twig.version SET author = 'tests (mcp)'");
+    alter("UPDATE twig.content SET bytes = 'z'");
+    let found = store.verify().unwrap_err().to_string();
+    assert!(found.contains("a content differs"), "{found}");
+}
+
+#[test]
+fn what_was_acknowledged_survives_crashes_of_the_server() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let place = place(&server);
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    let mut acknowledged = Vec::new();
+    for round in 0..3 {
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                let mut made = Vec::new();
+                for number in 0..200 {
+                    let of = format!("a{round}-{number}");
+                    match prompt(&store, &of, text(&of)) {
+                        Ok(_) => made.push(of),
+                        // The server is away.
+                        Err(_) if made.is_empty() => {}
+                        Err(_) => break,
+                    }
+                }
+                made
+            });
+            server.crash();
+            acknowledged.extend(writing.join().unwrap());
+            server.begin();
+        });
+        // It connects again by itself.
+        while prompt(&store, &format!("back{round}"), text("x")).is_err() {}
+        acknowledged.push(format!("back{round}"));
+    }
+    let fresh = open(&place);
+    let found = project(&fresh);
+    let found = names(&found);
+    let lost = acknowledged
+        .iter()
+        .filter(|of| !found.contains(&of.as_str()));
+    assert_eq!(lost.collect::<Vec<_>>(), Vec::<&String>::new());
+    let chain = &fresh.check_changes().unwrap()[0];
+    assert_eq!(chain.broken, None);
+    fresh.verify().unwrap();
+}
+
+#[test]
+fn while_the_server_is_stopped_reads_go_on_and_writes_are_refused() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let place = place(&server);
+    let limits = Limits {
+        store_millis: 1_000,
+        ..Limits::default()
+    };
+    let opened = place.open(&name("default"), Access::Write, &limits);
+    let store = opened.unwrap();
+    create_project(&store, "p").unwrap();
+    prompt(&store, "a", text("kept")).unwrap();
+    let digest = project(&store).items[0].head.content.digest;
+    assert_eq!(store.content(&digest).unwrap(), b"kept");
+    server.pause();
+    let refused = store.revision().unwrap_err();
+    assert!(matches!(refused, StoreError::Offline { .. }), "{refused}");
+    // From now on nobody waits: the cache answers, and the rest is refused at once.
+    assert_eq!(store.content(&digest).unwrap(), b"kept");
+    assert!(matches!(
+        store.content(&[0; 32]),
+        Err(StoreError::Offline { .. })
+    ));
+    let refused = prompt(&store, "b", text("x")).unwrap_err().to_string();
+    assert!(refused.contains("nothing was written"), "{refused}");
+    server.resume();
+    while store.revision().is_err() {}
+    assert_eq!(names(&project(&store)), ["a"]);
+    prompt(&store, "b", text("x")).unwrap();
+    assert_eq!(names(&project(&store)), ["a", "b"]);
+}
