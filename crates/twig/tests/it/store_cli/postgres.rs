@@ -12,7 +12,7 @@ use crate::TWIG;
 fn configured(server: &PgServer) -> TestEnv {
     let env = TestEnv::in_memory(TWIG);
     let file = env.root().join("url");
-    fs::write(&file, format!("{}\n", server.url("postgres"))).unwrap();
+    fs::write(&file, format!("{}\n", server.url("postgres"))).expect("a folder of ours");
     let file = file.display();
     env.configure(&format!("[store]\nurl_file = \"{file}\"\n"));
     env
@@ -20,9 +20,9 @@ fn configured(server: &PgServer) -> TestEnv {
 
 /// The names of a server's threads.
 fn threads(client: &TestClient) -> Vec<String> {
-    let tasks = fs::read_dir(format!("/proc/{}/task", client.pid())).unwrap();
-    let names = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("comm")));
-    let names = names.map(|name| name.unwrap().trim().to_owned());
+    let tasks = fs::read_dir(format!("/proc/{}/task", client.pid())).expect("its tasks");
+    let names = tasks.map(|task| fs::read_to_string(task.expect("a task").path().join("comm")));
+    let names = names.map(|name| name.expect("a name").trim().to_owned());
     names.collect()
 }
 
