@@ -30,12 +30,15 @@ use super::stream;
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
-        return turn_away(trouble, &parts, body).await;
+        let response = turn_away(trouble, &parts, body).await;
+        app.shared.observe_refusal(&response);
+        return response;
     }
     let peer = peer(&parts.extensions);
     if let Err(trouble) = app.door.check_token(&parts.headers) {
         slow_down(&app.shared, &parts.headers, peer).await;
         let mut response = turn_away(trouble, &parts, body).await;
+        app.shared.observe_refusal(&response);
         let challenge = challenge(&parts.headers);
         response
             .headers_mut()
@@ -232,6 +235,12 @@ fn end(shared: &Shared, headers: &HeaderMap) -> Result<Response, Reply> {
 }
 
 impl Shared {
+    /// Reports a request that was turned away for its host, its origin or its token.
+    fn observe_refusal(&self, response: &Response) {
+        let status = i32::from(response.status().as_u16());
+        self.service.server.observe_refusal("http", status);
+    }
+
     /// The current catalog. Asking a store whether it has changed may take a while, so it does not
     /// happen on a thread that serves connections.
     pub(super) fn catalog(&self) -> Arc<Catalog> {
