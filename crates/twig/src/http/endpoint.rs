@@ -36,7 +36,9 @@ use super::stream;
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
-        return turn_away(trouble, &parts, body).await;
+        let response = turn_away(trouble, &parts, body).await;
+        app.shared.observe_refusal(&response);
+        return response;
     }
     let peer = peer(&parts.extensions);
     let shared = &app.shared;
@@ -77,6 +79,7 @@ pub(super) async fn unknown_caller(
 ) -> Response {
     slow_down(shared, &parts.headers, peer(&parts.extensions)).await;
     let mut response = turn_away(trouble, parts, body).await;
+    shared.observe_refusal(&response);
     let challenge = challenge(&parts.headers);
     response
         .headers_mut()
@@ -307,6 +310,12 @@ fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response
 }
 
 impl Shared {
+    /// Reports a request that was turned away for its host, its origin or its credentials.
+    fn observe_refusal(&self, response: &Response) {
+        let status = i32::from(response.status().as_u16());
+        self.service.server.observe_refusal("http", status);
+    }
+
     /// The session of a caller. One that this server does not know, for example from before its last
     /// start, goes on; a stream that opens then announces every list once.
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {

@@ -26,6 +26,7 @@ pub(super) fn create(
         history: 0,
         changed: now,
         digest: None,
+        has_labels: false,
     };
     sql.run(
         "INSERT INTO project (id, name, created) VALUES (?1, ?2, ?3)",
