@@ -181,7 +181,7 @@ def main():
             report(what, total / slowest, 3, f"{total:.2f} s / {slowest:.2f} s")
         start = time.perf_counter()
         clones = [
-            subprocess.Popen(["git", "clone", "-q", "--depth", "1", f"{url}/part{number}.git", str(base / f"many-{number}")])
+            subprocess.Popen(["git", "clone", "-q", "--depth", "1", f"{url}/part{number}.git", str(base / f"beside-{number}")])
             for number in range(20)
         ]
         for clone in clones:

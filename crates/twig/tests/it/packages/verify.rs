@@ -296,7 +296,10 @@ fn a_skill_without_a_signature_is_an_error_only_for_a_pinned_source() {
     );
     // `only` can be changed later, so it leaves nothing out of the check.
     assert_has(
-        &run(&env, &["add", &address, "--only", "review", "--as", "part", "--yes"]),
+        &run(
+            &env,
+            &["add", &address, "--only", "review", "--as", "part", "--yes"],
+        ),
         1,
         &["`skills/plain/SKILL.md` is not signed"],
     );
