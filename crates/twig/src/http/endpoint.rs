@@ -257,7 +257,7 @@ fn start_session(
     let HttpAnswer::Session(reply) = answer else {
         return Ok(respond(without_stream(answer, exchange)));
     };
-    let id = shared.sessions.start(caller.owner, connection, changes);
+    let id = shared.sessions.start(caller.owner(), connection, changes);
     let id = id.and_then(|id| HeaderValue::try_from(id).ok());
     let id = id.ok_or_else(|| exchange.refuse(&HttpRefusal::Panic))?;
     let mut response = respond(reply);
@@ -300,7 +300,7 @@ fn listen(shared: &Arc<Shared>, caller: Caller, headers: &HeaderMap) -> Result<R
 fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        if !shared.sessions.end(id, caller.owner) {
+        if !shared.sessions.end(id, caller.owner()) {
             return Err(HttpRefusal::NoSession.reply(headers));
         }
         let mut response = Response::new(Body::empty());
@@ -319,7 +319,7 @@ impl Shared {
     /// The session of a caller. One that this server does not know, for example from before its last
     /// start, goes on; a stream that opens then announces every list once.
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
-        self.sessions.find(id, caller.owner, |state| {
+        self.sessions.find(id, caller.owner(), |state| {
             let connection = caller.resumed(state);
             let mut changes = self.changes.subscribe();
             changes.mark_changed();
