@@ -158,7 +158,11 @@ impl CatalogViews {
     fn store(&self, name: &StoreName) -> Result<Option<Arc<dyn Store>>, StoreError> {
         let mut known = self.known();
         if let Some(store) = known.stores.get(name) {
-            return Ok(Some(Arc::clone(store)));
+            // A workspace that was deleted and created again is another file.
+            if !matches!(store.revision(), Err(StoreError::NoWorkspace { .. })) {
+                return Ok(Some(Arc::clone(store)));
+            }
+            known.stores.remove(name);
         }
         if !self.workspaces.exists(name) {
             return Ok(None);

@@ -50,11 +50,7 @@ impl Caller {
         Self::at(admission, ViewScope::Everything, shared)
     }
 
-    fn at(
-        admission: Admission,
-        scope: ViewScope,
-        shared: &Shared,
-    ) -> Result<Self, CallerRefusal> {
+    fn at(admission: Admission, scope: ViewScope, shared: &Shared) -> Result<Self, CallerRefusal> {
         if let Some(person) = admission.person()
             && let Err(wait) = person.allowance.take(Instant::now())
         {

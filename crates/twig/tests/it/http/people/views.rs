@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
+use twig_testkit::TestEnv;
 
 use super::super::client::Caller;
 use super::super::{Response, Served};
@@ -373,6 +374,32 @@ fn a_project_that_is_deleted_is_gone_from_its_address() {
     assert_eq!(caller.modern("prompts/list", json!({})).status, 404);
     done(&served.env, ["project", "create", "kitchen", "-w", "acme"]);
     assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+    // The same for its workspace.
+    done(&served.env, ["workspace", "delete", "acme", "--yes"]);
+    while caller.modern("prompts/list", json!({})).status == 200 {}
+    done(&served.env, ["workspace", "create", "acme"]);
+    done(&served.env, ["project", "create", "kitchen", "-w", "acme"]);
+    assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+}
+
+#[test]
+fn the_token_opens_what_a_server_without_keys_offers() {
+    let env = team();
+    let token = "0123456789abcdef0123456789abcdef";
+    let variables = [("TWIG_TOKEN", token)];
+    let mut command = env.command(["serve", "--http", "127.0.0.1:0"]);
+    command.envs(variables);
+    let served = Served::start(env, command);
+    let mut caller = served.caller().with_key(token).at("/mcp/acme/garden");
+    assert_eq!(caller.modern("prompts/list", json!({})).status, 404);
+    served.env.configure("[store]\nserve = true\n");
+    let mut command = served.env.command(["serve", "--http", "127.0.0.1:0"]);
+    command.envs(variables);
+    let env = TestEnv::new(crate::TWIG);
+    let again = Served::start(env, command);
+    let mut caller = again.caller().with_key(token).at("/mcp/acme/garden");
+    let prompts = listed(&mut caller, "prompts");
+    assert!(prompts.contains(&"garden-prompt".to_owned()), "{prompts:?}");
 }
 
 #[test]
