@@ -43,6 +43,10 @@ bench:
 package-figures BINARY="target/release/twig":
     python3 tests/packages/figures.py {{BINARY}}
 
+# Measure what keys, views and sessions cost a server for people; on an idle machine
+team-figures BINARY="target/release/twig":
+    python3 tests/team/figures.py {{BINARY}}
+
 # Fuzz every target for some seconds each
 fuzz SECONDS="60":
     bash fuzz/run {{SECONDS}}

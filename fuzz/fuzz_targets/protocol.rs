@@ -13,7 +13,7 @@ use twig_core::{
     MessageSource, Prompt, PromptName, RelativePath, Role, Skill, SkillFile, Stamp, TextForm, World, DocumentSource, StoredVersion,
 };
 use twig_core::search::{Hit, MatchedWords, SearchTarget};
-use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Written};
+use twig_core::store::{ContentInfo, Item, ItemKind, Noun, Operation, Project, StoreError, StoreName, Timestamp, Version, Write, Written};
 use twig_core::store::library as project_library;
 use twig_mcp::{Connection, ServerIdentity, Job, Server, Tools, Work, WorkOutcome};
 
@@ -79,6 +79,7 @@ fn project() -> Option<Library> {
                 at: Timestamp(0),
                 author: "f".into(),
             },
+            labels: Vec::new(),
         })
     };
     let project = Project {
@@ -116,11 +117,14 @@ fn add_skills(library: &mut Library) {
 /// What comes of a job, one way or the other.
 fn outcome(job: &Job, at: usize) -> WorkOutcome {
     match &job.work {
-        Work::Write(write) if at % 2 == 0 => WorkOutcome::Write(Err(StoreError::Missing {
-            kind: write.kind,
-            name: write.name.clone(),
-            project: write.project.clone(),
-            near: vec!["x".into()],
+        Work::Write(write) if at % 2 == 0 => WorkOutcome::Write(Err(match &**write {
+            Write::Item(write) => StoreError::Missing {
+                kind: write.kind,
+                name: write.name.clone(),
+                project: write.project.clone(),
+                near: vec!["x".into()],
+            },
+            _ => StoreError::Unavailable("no".to_owned()),
         })),
         Work::Write(_) => WorkOutcome::Write(Ok(Written {
             version: 2,

@@ -162,23 +162,33 @@ def main():
         for number in range(20):
             repository(root, f"small{number}", 5, number * 5)
             timed([binary, "add", f"{url}/small{number}.git", "--yes"], few)
-        packages = Path(few["HOME"]) / ".local/share/twig/packages"
-
-        def installed(environment):
-            subprocess.run(["chmod", "-R", "u+w", str(packages)], check=True)
-            shutil.rmtree(packages)
-            return timed([binary, "install"], environment)
+        def installed(like, number):
+            """Another machine with the same configuration and lock. Nothing is deleted: some file systems search
+            the inodes that were deleted a moment ago for each new file."""
+            other = home(base, f"{Path(like['HOME']).name}-{number}")
+            shutil.copytree(Path(like["HOME"]) / ".config", Path(other["HOME"]) / ".config")
+            return timed([binary, "install"], other)
 
         GitHandler.latency = 0.05
-        totals = [installed(few) for _ in range(ROUNDS)]
-        single = []
-        for number in range(ROUNDS):
-            alone = home(base, f"alone-{number}")
-            single.append(timed([binary, "add", f"{url}/small{number}.git", "--yes"], alone))
+        for name, like, rounds in (("small", few, ROUNDS), ("part", environment, 3)):
+            totals = [installed(like, number) for number in range(rounds)]
+            single = []
+            for number in range(rounds):
+                alone = home(base, f"alone-{name}-{number}")
+                single.append(timed([binary, "add", f"{url}/{name}{number}.git", "--yes"], alone))
+            slowest, total = max(single), statistics.median(totals)
+            what = f"install of 20 ({name}) at 50 ms latency / slowest alone"
+            report(what, total / slowest, 3, f"{total:.2f} s / {slowest:.2f} s")
+        start = time.perf_counter()
+        clones = [
+            subprocess.Popen(["git", "clone", "-q", "--depth", "1", f"{url}/part{number}.git", str(base / f"beside-{number}")])
+            for number in range(20)
+        ]
+        for clone in clones:
+            clone.wait()
+        print(f"{'20 git clones of the same side by side, s':58} {time.perf_counter() - start:8.2f}")
         GitHandler.latency = 0.0
         packages = Path(environment["HOME"]) / ".local/share/twig/packages"
-        slowest, total = max(single), statistics.median(totals)
-        report("install of 20 at 50 ms latency / slowest alone", total / slowest, 3, f"{total:.2f} s / {slowest:.2f} s")
 
         plain = home(base, "plain")
         folders = []

@@ -98,7 +98,7 @@ impl Connection {
         connection
     }
 
-    /// What a legacy client agreed on, in at most [`CLIENT_STATE`] bytes.
+    /// What a legacy client agreed on, in at most [`CLIENT_STATE`](crate::CLIENT_STATE) bytes.
     pub fn client_state(&self) -> Vec<u8> {
         self.initialized.to_bytes()
     }

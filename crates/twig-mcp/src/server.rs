@@ -10,7 +10,7 @@ use twig_core::{Library, Limits, RenderError};
 
 use crate::json;
 use crate::long_documents::LongDocuments;
-use crate::observer::Observer;
+use crate::observer::{ObservedOutcome, ObservedRequest, Observer};
 use crate::pages::Pages;
 
 /// The identity of the server.
@@ -127,6 +127,24 @@ impl Server {
     pub fn for_remote_clients(mut self) -> Self {
         self.is_remote = true;
         self
+    }
+
+    /// Reports a request that a transport refused before it was read, with a code of the transport.
+    pub fn observe_refusal(&self, method: &str, code: i32) {
+        if let Some(observer) = &self.observer {
+            observer.answered(&ObservedRequest {
+                actor: None,
+                client: None,
+                method,
+                tool: None,
+                name: None,
+                is_prompt: false,
+                version: None,
+                is_function: false,
+                outcome: ObservedOutcome::Refused(code),
+                micros: 0,
+            });
+        }
     }
 
     /// An error of a prompt as clients may read it; mistakes in the prompt are logged.

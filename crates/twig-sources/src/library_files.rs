@@ -409,8 +409,7 @@ impl LibraryFile {
         self.is_left_off = false;
         rules.is_any_read.store(true, Ordering::Relaxed);
         let patience = match rules.package {
-            // Nothing writes to files of a package, and their digests are compared.
-            Some(_) => SavePatience::NONE,
+            Some(_) => SavePatience::FETCHED,
             None => SavePatience::for_scan(self.size > 0),
         };
         let (path, is_listed) = (self.path.as_str(), self.entry == ListedKind::File);

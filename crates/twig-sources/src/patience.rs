@@ -62,6 +62,12 @@ impl SavePatience {
         doubts_empty: true,
     };
 
+    /// For files of a package: nothing writes to them, and their digests are compared.
+    pub(crate) const FETCHED: Self = Self {
+        doubts_empty: false,
+        ..Self::NONE
+    };
+
     /// For scans: another check follows the next event, so this waits only a moment, unless a file
     /// that had text is empty now.
     pub(crate) fn for_scan(had_text: bool) -> Self {

@@ -159,7 +159,11 @@ impl CatalogViews {
     fn store(&self, name: &StoreName) -> Result<Option<Arc<dyn Store>>, StoreError> {
         let mut known = self.known();
         if let Some(store) = known.stores.get(name) {
-            return Ok(Some(Arc::clone(store)));
+            // A workspace that was deleted and created again is another file.
+            if !matches!(store.revision(), Err(StoreError::NoWorkspace { .. })) {
+                return Ok(Some(Arc::clone(store)));
+            }
+            known.stores.remove(name);
         }
         if !self.workspaces.exists(name) {
             return Ok(None);
@@ -397,9 +401,14 @@ impl Bodies for CatalogView {
 /// The library of an offered project whose name another workspace has, too.
 fn renamed(library: &Library, name: &str, separator: &str) -> Library {
     let mut library = library.clone();
+    let full_name = |prompt: &Prompt| format!("{name}{separator}{}", prompt.name);
     for prompt in &mut library.prompts {
-        let full_name = format!("{name}{separator}{}", prompt.name);
+        let full_name = full_name(prompt);
         Arc::make_mut(prompt).full_name = full_name.into();
+    }
+    for labelled in &mut library.labelled {
+        let full_name = format!("{}@{}", full_name(&labelled.prompt), labelled.label);
+        Arc::make_mut(&mut labelled.prompt).full_name = full_name.into();
     }
     library
 }

@@ -47,12 +47,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::block_in_place;
+use tokio::time::MissedTickBehavior;
 use twig_core::access::AccessRecord;
 use twig_sources::{CatalogViews, FollowedAccess};
 
 use self::accept::{Acceptor, ConnectionSettings};
 use self::admin::{ADMIN_CONNECTIONS, AdminRoutes};
-use self::bearer_token::BearerToken;
+use self::bearer_token::{BearerToken, warn_if_shared};
 use self::bodies::RequestBodies;
 use self::certificate::ServerCertificate;
 use self::disk::HttpBodies;
@@ -117,6 +118,7 @@ pub(crate) fn open(
     access: Option<&Path>,
 ) -> Result<HttpFront, CommandError> {
     let token = BearerToken::find(settings.token_file.as_deref(), address)?;
+    access.inspect(|path| warn_if_shared("keys", path));
     let access = access.map(|path| {
         FollowedAccess::new(path).map_err(|error| {
             let (path, why) = (path.display(), reason(&error));
@@ -263,7 +265,9 @@ async fn run(
         shared.doorkeeper.asked(),
     ));
     notify_socket::ready();
+    let looking = tokio::spawn(look_around(Arc::clone(&shared)));
     accept::run(acceptor, &shared, signals, &end).await;
+    looking.abort();
     // Requests that are still running keep `shared`; their functions must not outlive the server.
     shared.service.jobs.close();
     shared.views.close();
@@ -327,18 +331,27 @@ struct Shared {
     metrics: Option<Arc<Metrics>>,
 }
 
-impl Shared {
-    /// Looks at what changes without an event: keys and their time, and the stores of workspaces.
-    fn look_around(&self) {
+/// How often to look at what changes without an event: a change of keys or roles has to be effective
+/// within a second.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Looks at the keys and their time, and at the stores of workspaces, until the server ends.
+async fn look_around(shared: Arc<Shared>) {
+    let mut look = tokio::time::interval(LOOK);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        look.tick().await;
         let is_changed = block_in_place(|| {
-            let is_other = self.doorkeeper.refresh();
-            self.views.refresh() || is_other
+            let is_other = shared.doorkeeper.refresh();
+            shared.views.refresh() || is_other
         });
         if is_changed {
-            self.announce();
+            shared.announce();
         }
     }
+}
 
+impl Shared {
     /// Lets every stream look whether there is news for its client.
     fn announce(&self) {
         announce(&self.changes);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{Catalog, PromptRef};
 use crate::document::Document;
-use crate::model::{Function, Prompt, Skill};
+use crate::model::{Function, Library, Prompt, Skill};
 use crate::name::RelativePath;
 
 /// Numbers that grow from one published catalog to the next if something differs.
@@ -41,7 +41,11 @@ impl Catalog {
             tools,
         } = before.revisions;
         self.revisions = Revisions {
-            prompts: next(prompts, self.lists_the_same(before)),
+            // A client that uses `name@label` learns that it means another version now.
+            prompts: next(
+                prompts,
+                self.lists_the_same(before) && self.has_the_same_labels(before),
+            ),
             documents: next(
                 documents,
                 self.lists_the_same_documents(before) && self.has_the_same_skills(before),
@@ -116,6 +120,20 @@ impl Catalog {
                 .collect()
         };
         skills(self) == skills(other)
+    }
+
+    /// True if every label of a prompt names the same version.
+    fn has_the_same_labels(&self, other: &Catalog) -> bool {
+        let labelled = |of: &'_ Catalog| -> Vec<Arc<Library>> {
+            let libraries = of.libraries().iter();
+            let labelled = libraries.filter(|library| !library.labelled.is_empty());
+            labelled.cloned().collect()
+        };
+        let (one, two) = (labelled(self), labelled(other));
+        let is_same = |(one, two): (&Arc<Library>, &Arc<Library>)| {
+            Arc::ptr_eq(one, two) || (one.root == two.root && one.labelled == two.labelled)
+        };
+        one.len() == two.len() && one.iter().zip(&two).all(is_same)
     }
 
     /// True if every URI means a file that did not change.

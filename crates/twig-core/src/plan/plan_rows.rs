@@ -25,6 +25,8 @@ pub struct StoredProject {
     pub changed: Timestamp,
     /// The digest of its last change, if that is in the chain.
     pub digest: Option<ChainDigest>,
+    /// True if any of its versions had a label when it was read.
+    pub has_labels: bool,
 }
 
 /// A prompt or resource, deleted or not.

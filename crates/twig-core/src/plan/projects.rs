@@ -21,6 +21,7 @@ pub(super) fn create<R: PlanRows>(
         history: 0,
         changed: now,
         digest: None,
+        has_labels: false,
     };
     rows.add_project(&project)?;
     let changed = ChangedItem::project(name, "create", None);

@@ -14,7 +14,8 @@ use super::pg_fault::PgFault;
 /// The columns of [`project_row`].
 macro_rules! project_columns {
     () => {
-        "p.id, p.name, p.created, p.rev, p.prompts, p.resources, p.history, p.changed, p.chain"
+        "p.id, p.name, p.created, p.rev, p.prompts, p.resources, p.history, p.changed, p.chain, \
+         EXISTS (SELECT 1 FROM twig.label o WHERE o.workspace = p.workspace AND o.project = p.id)"
     };
 }
 
@@ -49,6 +50,7 @@ pub(super) fn project_row(row: &Row) -> Result<StoredProject, PgFault> {
         history: number(row, 6)?,
         changed: Timestamp(row.try_get(7)?),
         digest: maybe_digest(row, 8)?.map(ChainDigest::from_bytes),
+        has_labels: row.try_get(9)?,
     })
 }
 

@@ -201,11 +201,11 @@ fn catch_up(
             (Ok(at), true) => drop(items.remove(at)),
             (Ok(at), false) => {
                 items[at].head = head;
-                items[at].labels = rows::labelled(sql, kind, &name, &row)?;
+                items[at].labels = rows::labelled(sql, project, kind, &name, &row)?;
             }
             (Err(_), true) => {}
             (Err(at), false) => {
-                let labels = rows::labelled(sql, kind, &name, &row)?;
+                let labels = rows::labelled(sql, project, kind, &name, &row)?;
                 let item = Item {
                     kind,
                     name,

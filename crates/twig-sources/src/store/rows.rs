@@ -20,7 +20,8 @@ use super::sqlite_error::SqliteError;
 macro_rules! project_query {
     ($end:literal) => {
         concat!(
-            "SELECT id, project.name, created, rev, prompts, resources, history, at, digest \
+            "SELECT id, project.name, created, rev, prompts, resources, history, at, digest, \
+             EXISTS (SELECT 1 FROM label WHERE label.project = project.id) \
              FROM project LEFT JOIN change ON project = id \
              AND rev = (SELECT max(rev) FROM change WHERE project = id) ",
             $end
@@ -60,6 +61,7 @@ fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
         digest: row
             .get::<_, Option<Digest>>(8)?
             .map(ChainDigest::from_bytes),
+        has_labels: row.get(9)?,
     })
 }
 
@@ -224,13 +226,17 @@ pub(super) fn labels(sql: &Sql<'_>, item: &ItemRow) -> Result<Vec<(LabelName, u6
     Ok(labels)
 }
 
-/// The same with the versions themselves.
+/// The same with the versions themselves. Most projects have no labels at all.
 pub(super) fn labelled(
     sql: &Sql<'_>,
+    project: &StoredProject,
     kind: ItemKind,
     name: &StoreName,
     item: &ItemRow,
 ) -> Result<Vec<LabelledVersion>, SqliteError> {
+    if !project.has_labels {
+        return Ok(Vec::new());
+    }
     let labels = labels(sql, item)?.into_iter();
     let labelled = labels.map(|(label, number)| {
         let version = version(sql, kind, name, item, number)?;
@@ -306,14 +312,13 @@ pub(super) fn items(sql: &Sql<'_>, project: &StoredProject) -> Result<Vec<Item>,
     }
 }
 
-/// Adds the labelled versions of all items of a project. Most projects have none.
+/// Adds the labelled versions of all items of a project.
 fn add_labels(
     sql: &Sql<'_>,
     project: &StoredProject,
     items: &mut [Item],
 ) -> Result<(), SqliteError> {
-    let any = "SELECT 1 FROM label WHERE project = ?1";
-    if sql.first(any, [project.id], |_| Ok(()))?.is_none() {
+    if !project.has_labels {
         return Ok(());
     }
     let all = concat!(

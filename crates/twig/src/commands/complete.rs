@@ -271,8 +271,8 @@ impl<'c> TypedLine<'c> {
             | ("new", Some("library"), "name") => Vec::new(),
             ("project", _, "name") | (_, _, "project" | "from_project") => self.projects(),
             ("workspace", _, "name") | (_, _, "workspace") => workspaces(),
-            ("prompt", _, "name" | "names") => self.stored(ItemKind::Prompt),
-            ("resource", _, "name" | "names") => self.stored(ItemKind::Resource),
+            ("prompt", _, "name" | "names") => self.stored(ItemKind::Prompt, second),
+            ("resource", _, "name" | "names") => self.stored(ItemKind::Resource, second),
             ("new", Some("prompt"), "name") => self.libraries(":"),
             ("library", Some("remove"), "library") => self.added_libraries(),
             ("remove", None, "library") => {
@@ -490,19 +490,25 @@ impl<'c> TypedLine<'c> {
             .collect()
     }
 
-    /// The prompts or resources of the project.
-    fn stored(&self, kind: ItemKind) -> Vec<Suggestion> {
+    /// The prompts or resources of the project, and their labels for commands that show versions.
+    fn stored(&self, kind: ItemKind, command: Option<&str>) -> Vec<Suggestion> {
         let place = ProjectArgs::new(self.option("workspace"), self.option("project"));
         let project =
             ProjectTarget::open(&place, Access::ReadOrUpdate).and_then(|target| target.read());
         let items = project.map(|project| project.items).unwrap_or_default();
         let items = items.into_iter().filter(|item| item.kind == kind);
+        let takes_labels = matches!(command, Some("show" | "history"));
         items
-            .map(|item| {
-                Suggestion::new(
-                    item.name.as_str(),
-                    item.head.description.as_deref().unwrap_or(""),
-                )
+            .flat_map(|item| {
+                let name = item.name.as_str();
+                let about = item.head.description.as_deref().unwrap_or("");
+                let labels = item.labels.iter().filter(|_| takes_labels);
+                let labels = labels.map(|it| {
+                    let about = format!("version {}", it.version.number);
+                    Suggestion::new(format!("{name}@{}", it.label), about)
+                });
+                let all = [Suggestion::new(name, about)].into_iter().chain(labels);
+                all.collect::<Vec<_>>()
             })
             .collect()
     }

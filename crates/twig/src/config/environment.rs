@@ -91,7 +91,12 @@ fn known_keys() -> impl Iterator<Item = KnownKey> {
     ];
     let own = lists.map(|(section, name)| key(section, ValueKind::List)(name));
     let texts = ["separator", "trigger"].map(key("", ValueKind::Text));
-    let flags = [("", "serve_own"), ("store", "serve"), ("hub", "enable")];
+    let flags = [
+        ("", "serve_own"),
+        ("store", "serve"),
+        ("hub", "enable"),
+        ("stats", "enable"),
+    ];
     let flags = flags.map(|(section, name)| key(section, ValueKind::Flag)(name));
     own.into_iter()
         .chain(texts)
@@ -99,6 +104,8 @@ fn known_keys() -> impl Iterator<Item = KnownKey> {
         .chain(["title", "description", "url"].map(key("hub", ValueKind::Text)))
         .chain(store_settings::TEXTS.map(key("store", ValueKind::Text)))
         .chain(store_settings::NUMBERS.map(key("store", ValueKind::Number)))
+        // Reads are logged only if there is a file for them.
+        .chain(["file", "reads"].map(key("audit", ValueKind::Text)))
         .chain(http_settings::TEXTS.map(key("http", ValueKind::Text)))
         .chain(http_settings::LISTS.map(key("http", ValueKind::List)))
         .chain(http.map(key("http", ValueKind::Number)))
@@ -188,7 +195,7 @@ mod tests {
         let is_value = |it: &Value| match it["type"].as_str() {
             Some("string" | "integer" | "boolean") => true,
             Some("array") => it["items"]["type"] == "string",
-            _ => false,
+            _ => it.get("enum").is_some(),
         };
         let mut found = BTreeSet::new();
         for (name, it) in schema["properties"].as_object().unwrap() {

@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, sleep, timeout_at};
+use tokio::time::{sleep, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use super::drain::{EndSignals, is_over};
@@ -35,9 +35,6 @@ const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
 /// Pause after a connection that could not be accepted: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
-/// How often to look at the keys, and at the stores of workspaces: a change has to be effective
-/// within a second.
-const LOOK: Duration = Duration::from_millis(250);
 /// The reply to a connection over the limit.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -164,14 +161,11 @@ pub(super) async fn run<R, S>(
     S::Future: Send,
 {
     let mut sweep = tokio::time::interval(shared.sessions.sweep());
-    let mut look = tokio::time::interval(LOOK);
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let signalled = async {
         loop {
             tokio::select! {
                 () = signals.next() => return,
                 _ = sweep.tick() => shared.sessions.expire(),
-                _ = look.tick() => shared.look_around(),
             }
         }
     };

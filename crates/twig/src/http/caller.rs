@@ -22,8 +22,6 @@ pub(super) struct Caller {
     pub(super) admission: Admission,
     scope: ViewScope,
     pub(super) view: Arc<HttpView>,
-    /// The owner of the sessions that begin with this request.
-    pub(super) owner: SessionOwner,
 }
 
 /// Why a caller gets no answer.
@@ -44,20 +42,15 @@ impl Caller {
         let path = parts.uri.path();
         let no_address = CallerRefusal::Refused(HttpRefusal::NoAddress);
         let scope = scope_of(path).ok_or(no_address)?;
-        Self::at(admission, scope, path, shared)
+        Self::at(admission, scope, shared)
     }
 
     /// The caller of a page that shows all that they may read.
     pub(super) fn everywhere(admission: Admission, shared: &Shared) -> Result<Self, CallerRefusal> {
-        Self::at(admission, ViewScope::Everything, "", shared)
+        Self::at(admission, ViewScope::Everything, shared)
     }
 
-    fn at(
-        admission: Admission,
-        scope: ViewScope,
-        path: &str,
-        shared: &Shared,
-    ) -> Result<Self, CallerRefusal> {
+    fn at(admission: Admission, scope: ViewScope, shared: &Shared) -> Result<Self, CallerRefusal> {
         if let Some(person) = admission.person()
             && let Err(wait) = person.allowance.take(Instant::now())
         {
@@ -66,7 +59,6 @@ impl Caller {
         let found = shared.views.find(&admission, &scope, &shared.service);
         let view = found.map_err(CallerRefusal::Refused)?;
         Ok(Self {
-            owner: SessionOwner::new(admission.id(), path),
             admission,
             scope,
             view,
@@ -78,11 +70,19 @@ impl Caller {
         let admission = shared.doorkeeper.readmit(&self.admission)?;
         let found = shared.views.find(&admission, &self.scope, &shared.service);
         Some(Self {
-            owner: self.owner,
             scope: self.scope.clone(),
             admission,
             view: found.ok()?,
         })
+    }
+
+    /// The owner of the caller's sessions at this address.
+    pub(super) fn owner(&self) -> SessionOwner {
+        let address = match &self.scope {
+            ViewScope::Everything => String::new(),
+            ViewScope::Project(workspace, project) => format!("{workspace}/{project}"),
+        };
+        SessionOwner::new(self.admission.id(), &address)
     }
 
     /// A connection to the caller.

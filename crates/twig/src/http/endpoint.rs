@@ -36,7 +36,9 @@ use super::stream;
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     if let Err(trouble) = app.door.check_place(&parts) {
-        return turn_away(trouble, &parts, body).await;
+        let response = turn_away(trouble, &parts, body).await;
+        app.shared.observe_refusal(&response);
+        return response;
     }
     let peer = peer(&parts.extensions);
     let shared = &app.shared;
@@ -77,6 +79,7 @@ pub(super) async fn unknown_caller(
 ) -> Response {
     slow_down(shared, &parts.headers, peer(&parts.extensions)).await;
     let mut response = turn_away(trouble, parts, body).await;
+    shared.observe_refusal(&response);
     let challenge = challenge(&parts.headers);
     response
         .headers_mut()
@@ -254,7 +257,7 @@ fn start_session(
     let HttpAnswer::Session(reply) = answer else {
         return Ok(respond(without_stream(answer, exchange)));
     };
-    let id = shared.sessions.start(caller.owner, connection, changes);
+    let id = shared.sessions.start(caller.owner(), connection, changes);
     let id = id.and_then(|id| HeaderValue::try_from(id).ok());
     let id = id.ok_or_else(|| exchange.refuse(&HttpRefusal::Panic))?;
     let mut response = respond(reply);
@@ -297,7 +300,7 @@ fn listen(shared: &Arc<Shared>, caller: Caller, headers: &HeaderMap) -> Result<R
 fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        if !shared.sessions.end(id, caller.owner) {
+        if !shared.sessions.end(id, caller.owner()) {
             return Err(HttpRefusal::NoSession.reply(headers));
         }
         let mut response = Response::new(Body::empty());
@@ -307,10 +310,16 @@ fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response
 }
 
 impl Shared {
+    /// Reports a request that was turned away for its host, its origin or its credentials.
+    fn observe_refusal(&self, response: &Response) {
+        let status = i32::from(response.status().as_u16());
+        self.service.server.observe_refusal("http", status);
+    }
+
     /// The session of a caller. One that this server does not know, for example from before its last
     /// start, goes on; a stream that opens then announces every list once.
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
-        self.sessions.find(id, caller.owner, |state| {
+        self.sessions.find(id, caller.owner(), |state| {
             let connection = caller.resumed(state);
             let mut changes = self.changes.subscribe();
             changes.mark_changed();

@@ -73,11 +73,11 @@ impl Views {
     ) -> Result<Arc<HttpView>, HttpRefusal> {
         let is_everything = *scope == ViewScope::Everything;
         let everything;
-        let rights = match (admission, admission.rights()) {
-            (_, Some(rights)) => rights,
-            (_, None) if is_everything => return Ok(Arc::clone(&self.whole)),
-            (Admission::Local, None) if !self.serves_store => return Err(HttpRefusal::NoAddress),
-            (_, None) => {
+        let rights = match admission.rights() {
+            Some(rights) => rights,
+            None if is_everything => return Ok(Arc::clone(&self.whole)),
+            None if !self.serves_store => return Err(HttpRefusal::NoAddress),
+            None => {
                 everything = AccessRights::all();
                 &everything
             }

@@ -138,12 +138,17 @@ fn reads_over_http_are_logged_too() {
         200
     );
     assert_eq!(caller.modern("prompts/get", params).status, 200);
+    let foreign = [("host", "evil.example")];
+    assert_eq!(
+        crate::http::list(&mut served.caller(), &foreign).status,
+        403
+    );
     served.signal(Signal::TERM);
     served.ended();
-    assert_eq!(
-        short(&reads(&served.env)),
-        ["prompts/get - lib:rest ok", "prompts/get - lib:rest ok"]
-    );
+    let lines = reads(&served.env);
+    let [get, refused] = ["prompts/get - lib:rest ok", "http - - refused"];
+    assert_eq!(short(&lines), [get, get, refused]);
+    assert_eq!(lines[2]["code"], 403);
     let rows = stats(&served.env, &[]);
     let count: u64 = rows.iter().filter_map(|row| row["count"].as_u64()).sum();
     assert_eq!(count, 2, "{rows:?}");

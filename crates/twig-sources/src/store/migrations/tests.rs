@@ -186,6 +186,23 @@ fn a_connection_of_an_earlier_twig_cannot_write_once_the_file_is_up_to_date() {
     check_migrated(&store.unwrap());
 }
 
+/// The same for the Twig that wrote changes without an author.
+#[test]
+fn a_change_without_an_action_cannot_be_written_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    make_old(&path, 4);
+    let earlier = Connection::open(&path).unwrap();
+    let write = "INSERT INTO change (project, rev, kind, name, version, at, prompts, resources, \
+        history) VALUES (zeroblob(16), ?1, 'prompt', 'a', 3, 0, 1, 0, 0)";
+    let mut write = earlier.prepare(write).unwrap();
+    write.execute([2]).unwrap();
+    let workspaces = Workspaces::new(folder.path().to_path_buf());
+    let store = workspaces.open(&name("old"), Access::Write, &Limits::default());
+    write.execute([3]).unwrap_err();
+    check_migrated(&store.unwrap());
+}
+
 #[test]
 fn a_version_never_changes() {
     let connection = Connection::open_in_memory().unwrap();

@@ -66,7 +66,7 @@ fn its_limits_can_be_set() {
         Some(format!("{name} = 1\n"))
     });
     let names: Vec<String> = names.collect();
-    assert_eq!(names.len(), 12);
+    assert_eq!(names.len(), 15);
     let env = TestEnv::new(TWIG);
     env.configure(&format!("[http]\n{}", names.concat()));
     assert_eq!(env.run(["list"]).code, 0);

@@ -10,6 +10,7 @@ mod keys;
 mod limits;
 mod sessions;
 mod views;
+mod written;
 
 /// A library that everyone may read, one of workspace `acme`, and one that runs a program.
 const LIBRARIES: &str = r#"

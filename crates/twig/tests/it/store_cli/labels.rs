@@ -144,6 +144,22 @@ fn a_name_with_a_label_works_wherever_a_name_does() {
 }
 
 #[test]
+fn labels_are_completed_where_versions_are_shown() {
+    let env = labelled();
+    let complete = |command| {
+        let typed = ["complete", "--", "twig", "prompt", command, "wat"];
+        done(&env, &typed)
+    };
+    let shown = complete("show");
+    assert!(shown.contains("water@production"), "{shown}");
+    let updated = complete("update");
+    assert!(
+        updated.contains("water") && !updated.contains('@'),
+        "{updated}"
+    );
+}
+
+#[test]
 fn resources_have_labels_as_well() {
     let env = garden();
     let add = ["resource", "add", "map", "--uri", "x:map", "-c", "one"];

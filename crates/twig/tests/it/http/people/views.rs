@@ -1,6 +1,9 @@
 //! What each person sees, and that nothing else can be found.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
+use twig_testkit::TestEnv;
 
 use super::super::client::Caller;
 use super::super::{Response, Served};
@@ -371,4 +374,79 @@ fn a_project_that_is_deleted_is_gone_from_its_address() {
     assert_eq!(caller.modern("prompts/list", json!({})).status, 404);
     done(&served.env, ["project", "create", "kitchen", "-w", "acme"]);
     assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+    // The same for its workspace.
+    done(&served.env, ["workspace", "delete", "acme", "--yes"]);
+    while caller.modern("prompts/list", json!({})).status == 200 {}
+    done(&served.env, ["workspace", "create", "acme"]);
+    done(&served.env, ["project", "create", "kitchen", "-w", "acme"]);
+    assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
+}
+
+#[test]
+fn the_token_opens_what_a_server_without_keys_offers() {
+    let env = team();
+    let token = "0123456789abcdef0123456789abcdef";
+    let variables = [("TWIG_TOKEN", token)];
+    let mut command = env.command(["serve", "--http", "127.0.0.1:0"]);
+    command.envs(variables);
+    let served = Served::start(env, command);
+    let mut caller = served.caller().with_key(token).at("/mcp/acme/garden");
+    assert_eq!(caller.modern("prompts/list", json!({})).status, 404);
+    served.env.configure("[store]\nserve = true\n");
+    let mut command = served.env.command(["serve", "--http", "127.0.0.1:0"]);
+    command.envs(variables);
+    let env = TestEnv::new(crate::TWIG);
+    let again = Served::start(env, command);
+    let mut caller = again.caller().with_key(token).at("/mcp/acme/garden");
+    let prompts = listed(&mut caller, "prompts");
+    assert!(prompts.contains(&"garden-prompt".to_owned()), "{prompts:?}");
+}
+
+#[test]
+fn functions_are_there_only_for_who_may_run_them() {
+    let env = team();
+    env.write("tools/standup", "#!/bin/sh\necho '{}'\n");
+    let script = env.data().join("tools/standup");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    crate::functions::trust(&env, "tools");
+    let (anna, ben) = (
+        key(&env, "anna", "admin", &[]),
+        key(&env, "ben", "reader", &[]),
+    );
+    done(&env, ["grant", "add", "ben", "run"]);
+    let served = Served::from_env(env);
+    for (key, may_run) in [(&anna, false), (&ben, true)] {
+        let mut caller = served.caller().with_key(key);
+        let prompts = listed(&mut caller, "prompts");
+        assert!(prompts.contains(&"tools:plain".to_owned()));
+        assert_eq!(prompts.contains(&"tools:standup".to_owned()), may_run);
+        let got = caller.modern("prompts/get", json!({"name": "tools:plain"}));
+        assert_eq!(got.status, 200);
+    }
+}
+
+#[test]
+fn the_hub_publishes_what_its_caller_may_read() {
+    let env = team();
+    let acme = env.data().join("acme");
+    env.configure(&format!(
+        "[hub]\nenable = true\n[[libraries]]\npath = \"{}\"\nworkspace = \"acme\"\n",
+        acme.display()
+    ));
+    let inside = key(&env, "inside", "reader", &["-w", "acme"]);
+    let outside = key(&env, "outside", "reader", &["-w", "lab"]);
+    let served = Served::from_env(env);
+    let index = |key: Option<&str>| {
+        let mut caller = served.caller().at("/.well-known/agent-skills/index.json");
+        caller.key = key.map(str::to_owned);
+        caller.send("GET", &[], b"")
+    };
+    assert_eq!(index(None).status, 401);
+    for (key, sees_acme) in [(&inside, true), (&outside, false)] {
+        let page = index(Some(key));
+        assert_eq!(page.status, 200);
+        let text = String::from_utf8_lossy(&page.body).into_owned();
+        assert!(text.contains("review"), "{text}");
+        assert_eq!(text.contains("plan"), sees_acme, "{text}");
+    }
 }
