@@ -276,6 +276,12 @@ const EXAMPLES: &[ExampleRow] = &[
         ],
     ),
     ("audit verify", &["twig audit verify"]),
+    ("store", &["twig store migrate", "twig store verify"]),
+    ("store migrate", &["twig store migrate"]),
+    (
+        "store verify",
+        &["twig store verify", "twig store verify -w default --json"],
+    ),
     ("stats", &["twig stats", "twig stats --unused 30d"]),
     (
         "prompt",

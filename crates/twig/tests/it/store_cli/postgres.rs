@@ -47,7 +47,7 @@ fn every_command_works_on_a_database() {
         &env,
         &["resource", "add", "r", "--uri", "file:///r", "-c", "x"],
     );
-    assert_eq!(done(&env, &["render", "p:greet"]), "Hello again");
+    assert_eq!(done(&env, &["render", "p:greet"]), "Hello again\n");
     let found = done(&env, &["search", "again"]);
     assert!(found.contains("p:greet"), "{found}");
     done(&env, &["project", "export", "p", "out"]);
@@ -57,7 +57,7 @@ fn every_command_works_on_a_database() {
     assert_eq!(chains.matches("intact").count(), 2, "{chains}");
     let verified = json(&env, &["store", "verify", "--json"]);
     let expected = json!([
-        {"workspace": "default", "versions": 2, "contents": 2, "changes": 11}
+        {"workspace": "default", "versions": 2, "contents": 2, "changes": 13}
     ]);
     assert_eq!(verified, expected);
     let shown = json(&env, &["project", "show", "p", "--json"]);
