@@ -13,6 +13,8 @@ mod bodies;
 mod candidate;
 // The folders that clients read, by their paths.
 mod client_folder;
+// Everything of a project, to be written to another store as it is.
+mod copied;
 // Recognizes the kind of a folder by its path and file names.
 mod detect;
 // Writes exported prompts beneath a client's folder and keeps files that people changed.
@@ -125,7 +127,7 @@ pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
 pub use store::{
     Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, VerifiedRows, Workspaces, now,
 };
-pub use store_place::{StorePlace, WorkspaceStore};
+pub use store_place::{StorePlace, WorkspaceStore, copy_workspace};
 pub use trust::{
     CodeFiles, LibraryGrants, LibrarySurvey, RecordedGrants, Trust, TrustVerdict, TrustedTexts,
     asked_grants, covers, examine, expanded, function_sources, program, real_path, survey,

@@ -7,6 +7,7 @@ mod database;
 mod loaded_rows;
 mod pg_batch;
 mod pg_commit;
+mod pg_copy;
 mod pg_fault;
 mod pg_queries;
 mod pg_reader;

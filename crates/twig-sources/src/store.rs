@@ -9,6 +9,7 @@ mod audit;
 mod backup;
 pub(crate) mod clock;
 mod compact;
+mod copy;
 mod identity;
 mod lock;
 mod migrations;
@@ -45,6 +46,7 @@ use self::sql::Sql;
 use self::sqlite_error::SqliteError;
 use self::watcher::StoreWatcher;
 use self::workspace_handle::WorkspaceHandle;
+#[cfg(feature = "postgres")]
 pub(crate) use self::workspace_handle::stopping;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
 use self::writer::{StoreWriter, WriteJob};

@@ -10,6 +10,7 @@ use twig_core::store::{
     Version, VersionQuery, Write,
 };
 
+use crate::copied::CopiedProject;
 #[cfg(feature = "postgres")]
 use crate::postgres::{PgStore, PgWorkspaces};
 use crate::store::{Access, SqliteStore, VerifiedRows, Workspaces};
@@ -132,6 +133,7 @@ impl StorePlace {
     }
 
     /// The folder; in a database, an error that says what to do instead.
+    #[cfg_attr(not(feature = "postgres"), allow(unused_variables))]
     pub fn files(&self, instead: &str) -> Result<&Workspaces, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder),
@@ -169,6 +171,7 @@ impl WorkspaceStore {
     }
 
     /// The file; in a database, an error that says what to do instead.
+    #[cfg_attr(not(feature = "postgres"), allow(unused_variables))]
     pub fn file(&self, instead: &str) -> Result<&SqliteStore, StoreError> {
         match self {
             Self::Sqlite(store) => Ok(store),
@@ -221,6 +224,58 @@ impl WorkspaceStore {
             Self::Postgres(store) => store.verify(),
         }
     }
+}
+
+impl WorkspaceStore {
+    /// Everything of every project, also the changes of deleted ones.
+    pub(crate) fn copied_projects(&self) -> Result<Vec<CopiedProject>, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.copied_projects(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.copied_projects(),
+        }
+    }
+
+    /// Writes projects of another store as they are; this one has to be empty.
+    pub(crate) fn write_copies(
+        &self,
+        projects: &[CopiedProject],
+        content: &dyn Fn(&Digest) -> Result<Vec<u8>, StoreError>,
+    ) -> Result<(), StoreError> {
+        match self {
+            Self::Sqlite(store) => store.write_copies(projects, content),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.write_copies(projects, content),
+        }
+    }
+}
+
+/// Copies a workspace with its whole history to a new one in another place. A copy that fails is
+/// removed again.
+pub fn copy_workspace(
+    store: &WorkspaceStore,
+    to: &StorePlace,
+    name: &StoreName,
+    limits: &Limits,
+) -> Result<VerifiedRows, StoreError> {
+    to.create(name)?;
+    let copied = || {
+        let copy = to.open(name, Access::Write, limits)?;
+        copy.write_copies(&store.copied_projects()?, &|digest| store.content(digest))?;
+        if copy.check_changes()? != store.check_changes()? {
+            return Err(StoreError::Unavailable(format!(
+                "Workspace '{}' was changed while it was copied, so the copy was removed: stop its \
+                 servers, then try again",
+                store.workspace()
+            )));
+        }
+        copy.verify()
+    };
+    copied().inspect_err(|_| {
+        if let Err(error) = to.delete(name) {
+            tracing::warn!("the half copy `{name}` cannot be removed: {error}");
+        }
+    })
 }
 
 impl Store for WorkspaceStore {

@@ -52,6 +52,7 @@ pub(super) struct MadeItem {
     pub(super) kind: ItemKind,
     pub(super) name: StoreName,
     pub(super) id: RowId,
+    pub(super) first: u64,
     pub(super) head: u64,
     pub(super) is_deleted: bool,
     pub(super) uri: Option<Box<str>>,
@@ -66,13 +67,16 @@ pub(super) struct MadeVersion {
 
 #[derive(Debug)]
 pub(super) struct MadeChange {
-    pub(super) project: StoredProject,
+    pub(super) project: RowId,
+    /// The prompts, the resources and the bytes of versions after it.
+    pub(super) after: [u64; 3],
     pub(super) kind: Box<str>,
     pub(super) name: Box<str>,
     pub(super) version: u64,
     pub(super) detail: Option<Box<str>>,
     pub(super) entry: AuditEntry,
-    pub(super) digest: ChainDigest,
+    /// `None` for a change from before the chain.
+    pub(super) digest: Option<ChainDigest>,
 }
 
 impl LoadedRows {
@@ -214,6 +218,7 @@ impl PlanRows for LoadedRows {
             kind,
             name: name.clone(),
             id,
+            first: 1,
             head: version.number,
             is_deleted,
             uri: version.uri.clone(),
@@ -309,13 +314,14 @@ impl PlanRows for LoadedRows {
         self.projects.insert(project.name.clone(), project.clone());
         self.made.projects.insert(project.id, project.clone());
         self.made.changes.push(MadeChange {
-            project: project.clone(),
+            project: project.id,
+            after: [project.prompts, project.resources, project.history],
             kind: changed.kind.into(),
             name: changed.name.into(),
             version: changed.version,
             detail: changed.detail.map(Box::from),
             entry: entry.clone(),
-            digest,
+            digest: Some(digest),
         });
         Ok(())
     }

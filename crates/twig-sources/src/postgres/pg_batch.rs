@@ -44,8 +44,8 @@ impl PlannedBatch {
     /// The change by which to find out whether the batch was committed.
     pub(super) fn evidence(&self) -> Option<(RowId, u64, Digest)> {
         let change = self.made.changes.last()?;
-        let digest = *change.digest.as_bytes();
-        Some((change.project.id, change.entry.number, digest))
+        let digest = *change.digest?.as_bytes();
+        Some((change.project, change.entry.number, digest))
     }
 }
 
@@ -391,9 +391,10 @@ async fn load(
     );
     // The first error is the cause of all others.
     answers.0?;
+    let projects = answers.1?;
     let clock = answers.2?;
     let answers = BatchAnswers {
-        projects: answers.1?,
+        projects,
         items: answers.3?,
         versions: answers.4?.into_iter().chain(answers.5?).collect(),
         labels: answers.6?,

@@ -24,9 +24,9 @@ pub(super) async fn commit(client: &Client, of: Uuid, made: &MadeRows) -> Result
     let items = join_all(made.items.iter().map(|item| {
         let (project, id) = (uuid_of(item.project), uuid_of(item.id));
         let (kind, name) = (item.kind.as_str(), item.name.as_str());
-        let head = signed(item.head);
+        let (head, first) = (signed(item.head), signed(item.first));
         async move {
-            let key: [PgValue<'_>; 8] = [
+            let key: [PgValue<'_>; 9] = [
                 (of, Type::UUID),
                 (&project, Type::UUID),
                 (&kind, Type::TEXT),
@@ -35,13 +35,15 @@ pub(super) async fn commit(client: &Client, of: Uuid, made: &MadeRows) -> Result
                 (&head, Type::INT8),
                 (&item.is_deleted, Type::BOOL),
                 (&item.uri.as_deref(), Type::TEXT),
+                (&first, Type::INT8),
             ];
             let sql = if item.is_new {
-                "INSERT INTO twig.item (workspace, project, kind, name, id, head, deleted, uri) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"
+                "INSERT INTO twig.item \
+                 (workspace, project, kind, name, id, head, deleted, uri, first) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
             } else {
                 "UPDATE twig.item SET head = $6, deleted = $7, uri = $8 WHERE workspace = $1 \
-                 AND project = $2 AND kind = $3 AND name = $4 AND id = $5"
+                 AND project = $2 AND kind = $3 AND name = $4 AND id = $5 AND $9::bigint > 0"
             };
             client.execute_typed(sql, &key).await
         }
@@ -312,20 +314,22 @@ async fn add_changes(
     let numbers = |of: fn(&MadeChange) -> u64| -> Vec<i64> {
         all().map(|change| signed(of(change))).collect()
     };
-    let projects: Vec<Uuid> = all().map(|it| uuid_of(it.project.id)).collect();
+    let projects: Vec<Uuid> = all().map(|it| uuid_of(it.project)).collect();
     let revs = numbers(|it| it.entry.number);
     let kinds: Vec<&str> = all().map(|it| &*it.kind).collect();
     let names: Vec<&str> = all().map(|it| &*it.name).collect();
     let versions = numbers(|it| it.version);
     let times: Vec<i64> = all().map(|it| it.entry.at.0).collect();
-    let prompts = numbers(|it| it.project.prompts);
-    let resources = numbers(|it| it.project.resources);
-    let histories = numbers(|it| it.project.history);
+    let prompts = numbers(|it| it.after[0]);
+    let resources = numbers(|it| it.after[1]);
+    let histories = numbers(|it| it.after[2]);
     let actions: Vec<&str> = all().map(|it| &*it.entry.action).collect();
     let details: Vec<Option<&str>> = all().map(|it| it.detail.as_deref()).collect();
     let actors: Vec<Option<&str>> = all().map(|it| it.entry.actor.as_deref()).collect();
     let clients: Vec<Option<&str>> = all().map(|it| it.entry.client.as_deref()).collect();
-    let digests: Vec<&[u8]> = all().map(|it| &it.digest.as_bytes()[..]).collect();
+    let digests: Vec<Option<&[u8]>> = all()
+        .map(|it| it.digest.as_ref().map(|digest| &digest.as_bytes()[..]))
+        .collect();
     let sql = "INSERT INTO twig.change (workspace, project, rev, kind, name, version, at, prompts, \
          resources, history, action, detail, actor, client, digest) \
         SELECT $1, * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], \

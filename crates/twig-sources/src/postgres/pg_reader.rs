@@ -344,7 +344,7 @@ impl PgStoreReader {
     }
 
     /// Every project that has changes, with its name and whether it was deleted.
-    fn changed_projects(
+    pub(super) fn changed_projects(
         &self,
         shared: &PgShared,
     ) -> Result<BTreeMap<Uuid, (String, bool)>, StoreError> {
@@ -364,7 +364,7 @@ impl PgStoreReader {
         })
     }
 
-    fn changes_of(
+    pub(super) fn changes_of(
         &self,
         shared: &PgShared,
         project: Uuid,
@@ -431,7 +431,7 @@ impl PgStoreReader {
         verified.map_err(|fault| shared.describe(fault))
     }
 
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         shared: &PgShared,
         call: &impl AsyncFn(&Client) -> Result<T, PgFault>,

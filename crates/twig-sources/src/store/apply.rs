@@ -295,7 +295,7 @@ fn numbers(sql: &Sql<'_>, item: &ItemRow) -> Result<Vec<u64>, SqliteError> {
 }
 
 /// Adds the row of a version.
-fn insert(
+pub(super) fn insert(
     sql: &Sql<'_>,
     item: [u8; 16],
     kind: ItemKind,

@@ -24,9 +24,9 @@ pub struct VerifiedRows {
 }
 
 /// A project that has changes.
-struct ChangedProject {
-    name: Box<str>,
-    is_deleted: bool,
+pub(super) struct ChangedProject {
+    pub(super) name: Box<str>,
+    pub(super) is_deleted: bool,
 }
 
 impl SqliteStore {
@@ -92,7 +92,9 @@ fn check_chain(
 }
 
 /// Every project that has changes, by its id.
-fn changed_projects(sql: &Sql<'_>) -> Result<BTreeMap<[u8; 16], ChangedProject>, SqliteError> {
+pub(super) fn changed_projects(
+    sql: &Sql<'_>,
+) -> Result<BTreeMap<[u8; 16], ChangedProject>, SqliteError> {
     const DELETED: &str = "SELECT DISTINCT project FROM change \
         WHERE project NOT IN (SELECT id FROM project)";
     const NAME: &str = "SELECT name FROM change WHERE project = ?1 AND kind = 'project' \
@@ -122,7 +124,7 @@ fn changed_projects(sql: &Sql<'_>) -> Result<BTreeMap<[u8; 16], ChangedProject>,
 }
 
 /// Every change of a project, oldest first.
-fn each_change(
+pub(super) fn each_change(
     sql: &Sql<'_>,
     id: [u8; 16],
     project: &str,

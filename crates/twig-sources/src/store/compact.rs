@@ -119,7 +119,7 @@ fn write_log_back(connection: &Connection, until: Instant) -> Result<bool, Sqlit
 
 /// Runs work on its own connection; after a failure the connection is closed without writing. If
 /// the disk is full, it tries again with the reserve.
-fn with_connection<T>(
+pub(super) fn with_connection<T>(
     handle: &WorkspaceHandle,
     work: impl Fn(&OpenConnection) -> Result<T, SqliteError>,
 ) -> Result<T, StoreError> {

@@ -279,6 +279,13 @@ const EXAMPLES: &[ExampleRow] = &[
     ("store", &["twig store migrate", "twig store verify"]),
     ("store migrate", &["twig store migrate"]),
     (
+        "store copy",
+        &[
+            "twig store copy --to @/run/secrets/twig-database",
+            "twig store copy -w team --to files",
+        ],
+    ),
+    (
         "store verify",
         &["twig store verify", "twig store verify -w default --json"],
     ),

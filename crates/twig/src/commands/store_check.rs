@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use twig_core::store::{Noun, StoreError, StoreName};
-use twig_sources::{Access, StorePlace, VerifiedRows};
+use twig_core::store::{Noun, Store, StoreError, StoreName};
+use twig_sources::{Access, StorePlace, VerifiedRows, copy_workspace};
 
 use super::check::counted;
 use super::store::Stores;
 use crate::command_error::CommandError;
+use crate::config::StoreSettings;
 use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
@@ -22,6 +23,34 @@ pub(crate) enum StoreCommand {
     },
     /// Compare every version, content and change with its digest
     Verify(StoreVerifyArgs),
+    /// Copy a workspace with its history to a database, or to a file
+    Copy(StoreCopyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreCopyArgs {
+    /// The workspace
+    #[arg(short, long, value_name = "NAME", default_value = "default")]
+    workspace: String,
+    /// Where to: the URL of a database, `@FILE` for a file with that URL, or `files`
+    #[arg(long, value_name = "PLACE")]
+    to: String,
+    /// The name of the copy, if it is another one
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The result of a copy; this shape is stable.
+#[derive(Debug, Serialize)]
+struct CopiedWorkspace<'c> {
+    workspace: &'c str,
+    name: &'c str,
+    projects: usize,
+    versions: u64,
+    contents: u64,
 }
 
 #[derive(Debug, Args)]
@@ -62,6 +91,7 @@ pub(super) fn run(what: &StoreCommand, ui: &mut Ui) -> Result<ExitCode, CommandE
     match what {
         StoreCommand::Migrate { json } => migrate(&stores.workspaces, *json, ui),
         StoreCommand::Verify(options) => verify(&stores, options, ui),
+        StoreCommand::Copy(options) => copy(&stores, options, ui),
     }
 }
 
@@ -142,6 +172,46 @@ fn verify(
     })
 }
 
+fn copy(stores: &Stores, options: &StoreCopyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let workspace = StoreName::parse(Noun::Workspace, &options.workspace)?;
+    let name = options.name.as_deref().unwrap_or(&options.workspace);
+    let name = StoreName::parse(Noun::Workspace, name)?;
+    let target = StoreSettings::named(&options.to).place(&stores.places)?;
+    let Some(target) = target else {
+        return Err(CommandError::fixable("there is no place for workspaces"));
+    };
+    if !stores.workspaces.exists(&workspace) {
+        let hint = "`twig workspace list` lists all of them";
+        return Err(stores.no_workspace(&workspace, hint.to_owned()));
+    }
+    let limits = &stores.limits;
+    let store = stores
+        .workspaces
+        .open(&workspace, Access::ReadOrUpdate, limits)?;
+    let projects = store.projects()?.len();
+    let found = copy_workspace(&store, &target, &name, limits)?;
+    ui.say(format!(
+        "copied workspace `{workspace}` as `{name}`: {} with their history, {}",
+        counted(projects, "project", "projects"),
+        many(Some(found.versions), "version", "versions"),
+    ));
+    if options.json {
+        ui.json(&CopiedWorkspace {
+            workspace: workspace.as_str(),
+            name: name.as_str(),
+            projects,
+            versions: found.versions,
+            contents: found.contents,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn many(count: Option<u64>, one: &str, many: &str) -> String {
+    let count = usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX);
+    counted(count, one, many)
+}
+
 /// The rows of a workspace, the number of changes in chains, and the first break of one.
 fn verified(
     stores: &Stores,
@@ -166,10 +236,6 @@ fn verified(
 impl VerifiedWorkspace {
     /// The row of a table.
     fn cells(&self) -> Vec<String> {
-        let many = |count: Option<u64>, one: &str, many: &str| {
-            let count = usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX);
-            counted(count, one, many)
-        };
         let what = match &self.problem {
             Some(problem) => problem.clone(),
             None => format!(

@@ -60,6 +60,17 @@ impl StoreSettings {
         })
     }
 
+    /// The place that somebody names at the command line: a URL, `@FILE`, or the folder.
+    pub(crate) fn named(place: &str) -> Self {
+        let mut settings = Self::default();
+        match place.strip_prefix('@') {
+            Some(file) => settings.url_file = Some(file.into()),
+            None if place != "files" => settings.url = Some(place.to_owned()),
+            None => {}
+        }
+        settings
+    }
+
     /// Whether workspaces are in a database.
     pub(crate) fn is_database(&self) -> bool {
         self.url.is_some() || self.url_file.is_some()

@@ -14,7 +14,7 @@ use twig_core::plan::ChangeQuery;
 use twig_core::store::{
     Author, Change, ItemKind, LabelChange, LabelName, LabelWrite, Store, StoreError, Write, Written,
 };
-use twig_sources::{Access, StorePlace, WorkspaceStore};
+use twig_sources::{Access, StorePlace, WorkspaceStore, copy_workspace};
 use twig_testkit::PgServer;
 
 use super::model;
@@ -208,6 +208,68 @@ fn both_engines_answer_and_log_the_same() {
         assert!(chains.iter().all(|chain| chain.broken.is_none()));
         let verified = store.verify().unwrap();
         assert_eq!((verified.versions, verified.contents), (1, 1));
+    }
+}
+
+/// Everything that a copy has to have.
+fn everything(store: &WorkspaceStore) -> Vec<String> {
+    let mut all = vec![format!("{:?}", store.check_changes().unwrap())];
+    let changes = store.changes(&ChangeQuery::default()).unwrap();
+    all.push(format!("{changes:?} {:?}", store.verify().unwrap()));
+    for summary in store.projects().unwrap() {
+        let project = store.project(&summary.name).unwrap().unwrap();
+        let protected = store.protected_labels(&summary.name).unwrap();
+        all.push(format!("{summary:?} {protected:?} {:?}", project.items));
+        for item in project.items {
+            let history = store.history(&summary.name, item.kind, &item.name);
+            all.push(format!("{:?}", history.unwrap()));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_workspace_is_copied_to_the_database_and_back_with_its_history() {
+    let Some(server) = &*SHARED else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let files = StorePlace::folder(folder.path().join("workspaces"));
+    let database = place(server);
+    let store = open(&files);
+    let mut writes = script();
+    // Its projects are not all deleted at the end.
+    writes.truncate(writes.len() - 2);
+    for wanted in writes {
+        let _ = write(&store, wanted);
+    }
+    let gone = write(
+        &store,
+        Write::CreateProject {
+            name: name("gone"),
+            author: Author::Person,
+        },
+    );
+    gone.unwrap();
+    let gone = Write::DeleteProject {
+        name: name("gone"),
+        author: Author::Person,
+    };
+    write(&store, gone).unwrap();
+    let limits = Limits::default();
+    copy_workspace(&store, &database, &name("there"), &limits).unwrap();
+    let there = database.open(&name("there"), Access::Write, &limits);
+    let there = there.unwrap();
+    assert_eq!(everything(&there), everything(&store));
+    copy_workspace(&there, &files, &name("back"), &limits).unwrap();
+    let back = files.open(&name("back"), Access::Write, &limits).unwrap();
+    assert_eq!(everything(&back), everything(&store));
+    let again = copy_workspace(&store, &database, &name("there"), &limits);
+    let again = again.unwrap_err().to_string();
+    assert!(again.contains("already exists"), "{again}");
+    // The chain goes on where it was.
+    for copy in [&there, &back] {
+        prompt(copy, "kept", new_text("more")).unwrap();
+        let chains = copy.check_changes().unwrap();
+        assert!(chains.iter().all(|chain| chain.broken.is_none()));
     }
 }
 

@@ -62,9 +62,25 @@ fn every_command_works_on_a_database() {
     assert_eq!(verified, expected);
     let shown = json(&env, &["project", "show", "p", "--json"]);
     assert_eq!(shown.get("path"), None);
+    let copied = json(
+        &env,
+        &["store", "copy", "--to", "files", "--name", "kept", "--json"],
+    );
+    let expected = json!({
+        "workspace": "default", "name": "kept", "projects": 1, "versions": 2, "contents": 2
+    });
+    assert_eq!(copied, expected);
     let said = refused(&env, &["workspace", "backup", "copy.db"]);
     assert!(said.contains("pg_dump"), "{said}");
-    assert!(!env.home().join(".local/share/twig/workspaces").exists());
+    let url = format!("@{}", env.root().join("url").display());
+    env.configure("");
+    let copy = [
+        "store", "copy", "-w", "kept", "--to", &url, "--name", "back",
+    ];
+    done(&env, &copy);
+    let said = refused(&env, &copy);
+    assert!(said.contains("already exists"), "{said}");
+    assert_eq!(done(&env, &["workspace", "list"]), "kept  1 project\n");
 }
 
 #[test]
