@@ -122,7 +122,7 @@ fn sentence(error: &StoreError) -> String {
 fn unknown(call: &Call<'_>, name: &str) -> Refusal {
     let known = TOOLS.iter().find(|tool| tool.name == name);
     let hint = known.map(|tool| match (tool.writes(), call.server.tools.writes) {
-        (true, false) => " (it writes, and the server is read-only)",
+        (true, false) => " (it writes, and here you may only read)",
         (true, true) => {
             " (it writes to a project, and none is selected: start the server with --project)"
         }

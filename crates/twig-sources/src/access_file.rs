@@ -25,9 +25,31 @@ pub enum AccessFileError {
     /// The change itself was refused.
     #[error(transparent)]
     Refused(#[from] AccessError),
+    /// The file is gone, though keys were made.
+    #[error("the file is gone, though keys were made")]
+    Lost,
     /// The file could not be read or written.
     #[error(transparent)]
     File(#[from] LockError),
+}
+
+/// The file beside the record that says that there was one: a server whose record was lost must not
+/// answer everybody.
+pub fn access_marker(path: &Path) -> PathBuf {
+    path.with_extension("expected")
+}
+
+/// Whether keys were made, also if their file is gone.
+fn is_expected(path: &Path) -> bool {
+    access_marker(path).symlink_metadata().is_ok()
+}
+
+/// Leaves the mark that keys were made, beside their file.
+fn expect(path: &Path, file: &LockedFile) -> Result<(), LockError> {
+    let marker = access_marker(path);
+    let name = marker.file_name().filter(|_| !is_expected(path));
+    let text = b"Keys were made for this server; it does not answer without them.\n";
+    Ok(name.map_or(Ok(()), |name| file.copy_beside(name, text))?)
 }
 
 /// Reads the keys and roles; a missing file has none. One that cannot be parsed is an error, and then
@@ -51,7 +73,11 @@ pub fn change_access<R>(
     let mut record = read.map_err(LockError::from)?;
     let result = change(&mut record)?;
     let bytes = to_bytes(&record).map_err(LockError::from)?;
+    if before.is_none() && is_expected(path) {
+        return Err(AccessFileError::Lost);
+    }
     if before.as_deref() != Some(&*bytes) {
+        expect(path, &file)?;
         let written = file.replace(before.as_deref(), &bytes, NewFile::PRIVATE);
         written.map_err(LockError::from)?;
     }
@@ -70,6 +96,9 @@ impl FollowedAccess {
     pub fn new(path: &Path) -> io::Result<(Self, AccessRecord)> {
         let seen = SeenStamp::at(path);
         let record = read_access(path)?;
+        if !record.asks_for_keys() && is_expected(path) {
+            return Err(io::Error::other("the file is gone, though keys were made"));
+        }
         let path = path.to_owned();
         Ok((Self { path, seen }, record))
     }
@@ -267,7 +296,7 @@ mod tests {
         });
         let key = key.unwrap();
         change_access(&path, |record| {
-            record.rotate_key("anna", Some(Timestamp(5_000)), &[2; RANDOM_BYTES], at)
+            record.rotate_key("anna", Some(Timestamp(5_000)), None, &[2; RANDOM_BYTES], at)
         })
         .unwrap();
         let record = read_access(&path).unwrap();
@@ -290,7 +319,35 @@ mod tests {
         let path = folder.path().join("access.json");
         let refused = change_access(&path, |record| record.revoke_key("anna", Timestamp(0)));
         assert!(matches!(refused, Err(AccessFileError::Refused(_))));
-        assert!(!path.exists());
+        assert!(!path.exists() && !access_marker(&path).exists());
+    }
+
+    #[test]
+    fn a_lost_file_is_not_an_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.json");
+        let create = |name: &str| {
+            change_access(&path, |record| {
+                let everywhere = AccessPlace::Everywhere;
+                let role = AccessRole::Reader;
+                record.create_key(
+                    name,
+                    role,
+                    everywhere,
+                    None,
+                    &[1; RANDOM_BYTES],
+                    Timestamp(0),
+                )
+            })
+        };
+        assert!(FollowedAccess::new(&path).is_ok());
+        create("anna").unwrap();
+        assert!(FollowedAccess::new(&path).is_ok());
+        std::fs::remove_file(&path).unwrap();
+        assert!(FollowedAccess::new(&path).is_err());
+        assert!(matches!(create("ben"), Err(AccessFileError::Lost)));
+        std::fs::remove_file(access_marker(&path)).unwrap();
+        assert!(FollowedAccess::new(&path).is_ok());
     }
 
     #[test]

@@ -91,7 +91,7 @@ mod views;
 // The one way to write a file: whole, synced, replaced in one step.
 mod write_file;
 
-pub use access_file::{AccessFileError, FollowedAccess, change_access, read_access};
+pub use access_file::{AccessFileError, FollowedAccess, access_marker, change_access, read_access};
 pub use client_folder::scope_of;
 pub use detect::{is_well_known, project_kind, well_known_folders};
 pub use export::{

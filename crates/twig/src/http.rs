@@ -49,7 +49,7 @@ use tokio::sync::watch;
 use tokio::task::block_in_place;
 use tokio::time::MissedTickBehavior;
 use twig_core::access::AccessRecord;
-use twig_sources::{CatalogViews, FollowedAccess};
+use twig_sources::{CatalogViews, FollowedAccess, access_marker};
 
 use self::accept::{Acceptor, ConnectionSettings};
 use self::admin::{ADMIN_CONNECTIONS, AdminRoutes};
@@ -87,6 +87,9 @@ const ARRIVALS: i32 = 1_024;
 /// thread.
 const THREADS: usize = 1;
 
+/// The shortest key that session ids are sealed with, in characters.
+const SESSION_KEY: usize = 32;
+
 /// A listening socket, and who may connect to it.
 pub(crate) struct HttpFront {
     listener: TcpListener,
@@ -121,8 +124,16 @@ pub(crate) fn open(
     access.inspect(|path| warn_if_shared("keys", path));
     let access = access.map(|path| {
         FollowedAccess::new(path).map_err(|error| {
-            let (path, why) = (path.display(), reason(&error));
-            CommandError::fixable(format!("the keys in {path} cannot be read: {why}"))
+            let (marker, why) = (access_marker(path), reason(&error));
+            let message = format!("the keys in {} cannot be read: {why}", path.display());
+            let error = CommandError::fixable(message);
+            if path.exists() {
+                return error;
+            }
+            error.hint(format!(
+                "restore the file from a backup; to serve without keys, remove {}",
+                marker.display()
+            ))
         })
     });
     let access = access.transpose()?;
@@ -215,6 +226,10 @@ async fn run(
     let wait = Duration::from_millis(service.limits.queue_millis);
     let kept = |name: &str| team.state.as_ref().map(|state| state.join(name));
     let named = places::session_key();
+    if named.as_ref().is_some_and(|key| key.len() < SESSION_KEY) {
+        let message = format!("TWIG_SESSION_KEY has to have at least {SESSION_KEY} characters");
+        return Err(CommandError::fixable(message).hint("make one with `openssl rand -hex 32`"));
+    }
     let sealer = SessionSealer::open(named.as_deref(), kept("session.key").as_deref());
     let sealer = sealer.ok_or_else(|| io::Error::other("the system has no random numbers"))?;
     let ended = EndedSessions::open(kept("ended-sessions").as_deref());

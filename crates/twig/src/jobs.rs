@@ -67,7 +67,7 @@ pub(crate) trait SearchedCatalog: Send + Sync {
 }
 
 /// The most indexes of catalogs that are kept.
-const INDEXES: usize = 8;
+const INDEXES: usize = 32;
 
 /// The indexes of the catalogs that were searched last, the last one first.
 struct SearchIndexes {

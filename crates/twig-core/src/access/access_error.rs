@@ -10,6 +10,9 @@ pub enum AccessError {
     /// No key that works has this name.
     #[error("there is no key `{0}`")]
     NoKey(Box<str>),
+    /// A key whose time is over.
+    #[error("the key of `{0}` has expired")]
+    Expired(Box<str>),
     /// A name that no person can have.
     #[error("`{name}` cannot be the name of a person: {why}")]
     PersonName {
@@ -19,7 +22,7 @@ pub enum AccessError {
         why: &'static str,
     },
     /// The same role was given before.
-    #[error("{who} is {role} {place} already")]
+    #[error("`{who}` is {role} {place} already")]
     GrantExists {
         /// Who has it.
         who: Box<str>,
@@ -29,7 +32,7 @@ pub enum AccessError {
         place: Box<str>,
     },
     /// There is no such role to take away.
-    #[error("{who} is not {role} {place}")]
+    #[error("`{who}` is not {role} {place}")]
     NoGrant {
         /// Who should have it.
         who: Box<str>,

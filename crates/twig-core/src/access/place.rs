@@ -32,6 +32,14 @@ impl AccessPlace {
         }
     }
 
+    /// Whether this is another place, or in it.
+    pub fn is_within(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Project(workspace, _), Self::Workspace(other)) => workspace == other,
+            (own, other) => own == other,
+        }
+    }
+
     /// The same text, which is empty for every place.
     pub fn as_text(&self) -> String {
         match self {
@@ -98,7 +106,7 @@ fn check_name(name: &str) -> Result<(), AccessError> {
     } else if !name.chars().all(is_good) {
         "use letters a to z, digits and . _ - @ +"
     } else if TAKEN.contains(&name) {
-        "that word has another meaning"
+        "that word is reserved"
     } else {
         return Ok(());
     };

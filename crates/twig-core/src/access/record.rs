@@ -1,5 +1,7 @@
 //! All keys and roles of a server, and every change of them.
 
+use std::collections::BTreeMap;
+
 use super::access_error::AccessError;
 use super::key_text::KeyText;
 use super::place::{AccessPlace, Grantee};
@@ -163,16 +165,22 @@ impl AccessRecord {
         Ok(key)
     }
 
-    /// Replaces the secret of a key; the old one works until then.
+    /// Replaces the secret of a key; the old one works until then. A key that has expired needs a
+    /// new time.
     pub fn rotate_key(
         &mut self,
         name: &str,
         old_until: Option<Timestamp>,
+        expires: Option<Timestamp>,
         random: &[u8],
         at: Timestamp,
     ) -> Result<KeyText, AccessError> {
         let no_key = || AccessError::NoKey(name.into());
         let found = self.working_mut(name).ok_or_else(no_key)?;
+        if expires.is_none() && found.state(at) == KeyState::Expired {
+            return Err(AccessError::Expired(name.into()));
+        }
+        found.expires = expires.or(found.expires);
         let key = KeyText::from_random(random).ok_or(AccessError::NoRandomness)?;
         let before = std::mem::replace(&mut found.id, key.id().into());
         let digest = std::mem::replace(&mut found.digest, key.digest());
@@ -231,30 +239,71 @@ impl AccessRecord {
         Ok(())
     }
 
+    /// Takes away the roles in a place that does not exist any more, and in what was in it. Returns how
+    /// many there were.
+    pub fn forget_place(&mut self, place: &AccessPlace, at: Timestamp) -> usize {
+        let (kept, gone): (Vec<RoleGrant>, Vec<RoleGrant>) = std::mem::take(&mut self.grants)
+            .into_iter()
+            .partition(|grant| !grant.place.is_within(place));
+        self.grants = kept;
+        for grant in &gone {
+            let (who, role, place) = words(grant);
+            self.note(
+                at,
+                "grant.remove",
+                format!("{who}: {role} {place}, which was deleted"),
+            );
+        }
+        gone.len()
+    }
+
+    /// Moves the roles in a project that was renamed. Returns how many there were.
+    pub fn move_place(&mut self, from: &AccessPlace, to: &AccessPlace, at: Timestamp) -> usize {
+        let mut moved = Vec::new();
+        for grant in self.grants.iter_mut().filter(|grant| grant.place == *from) {
+            grant.place = to.clone();
+            moved.push(words(grant));
+        }
+        for (who, role, place) in &moved {
+            self.note(
+                at,
+                "grant.move",
+                format!("{who}: {role} {place}, renamed from {from}"),
+            );
+        }
+        moved.len()
+    }
+
     /// Whether every request needs a key: once there was one, for good.
     pub fn asks_for_keys(&self) -> bool {
         !self.keys.is_empty()
     }
 
-    /// The person who has a key.
-    pub fn principal(&self, key: &AccessKey) -> Principal {
-        let mut rights = AccessRights::default();
+    /// The people who have keys that were not revoked.
+    pub fn principals(&self) -> impl Iterator<Item = (&AccessKey, Principal)> {
+        let mut everyone = AccessRights::default();
+        let mut own: BTreeMap<&str, Vec<&RoleGrant>> = BTreeMap::new();
         for grant in &self.grants {
-            let is_theirs = match &grant.who {
-                Grantee::Person(name) => *name == key.name,
-                Grantee::Everyone => true,
-                Grantee::Group(_) => false,
-            };
-            if is_theirs {
-                rights.add(&grant.place, grant.role.verbs());
+            match &grant.who {
+                Grantee::Person(name) => own.entry(name).or_default().push(grant),
+                Grantee::Everyone => everyone.add(&grant.place, grant.role.verbs()),
+                Grantee::Group(_) => {}
             }
         }
-        Principal {
-            // A person who gets another key after a revocation is another one.
-            id: format!("key:{}:{}", key.name, key.created.0).into(),
-            name: key.name.clone(),
-            rights,
-        }
+        let keys = self.keys.iter().filter(|key| key.revoked.is_none());
+        keys.map(move |key| {
+            let mut rights = everyone.clone();
+            for grant in own.get(&*key.name).into_iter().flatten() {
+                rights.add(&grant.place, grant.role.verbs());
+            }
+            let principal = Principal {
+                // A person who gets another key after a revocation is another one.
+                id: format!("key:{}:{}", key.name, key.created.0).into(),
+                name: key.name.clone(),
+                rights,
+            };
+            (key, principal)
+        })
     }
 
     /// The key of a person that was not revoked.
@@ -359,14 +408,38 @@ mod tests {
     fn a_rotated_key_works_beside_the_new_one_for_a_while() {
         let (mut record, old) = record();
         let grace = Some(later(60));
-        let new = record.rotate_key("anna", grace, &[4; RANDOM_BYTES], NOW);
+        let new = record.rotate_key("anna", grace, None, &[4; RANDOM_BYTES], NOW);
         let new = new.unwrap();
         assert!(accepts(&record, &old, NOW) && accepts(&record, &new, NOW));
         assert!(!accepts(&record, &old, later(121)));
         assert!(accepts(&record, &new, later(121)));
-        let last = record.rotate_key("anna", None, &[5; RANDOM_BYTES], NOW);
+        let last = record.rotate_key("anna", None, None, &[5; RANDOM_BYTES], NOW);
         assert!(accepts(&record, &last.unwrap(), NOW));
         assert!(!accepts(&record, &old, NOW) && !accepts(&record, &new, NOW));
+    }
+
+    #[test]
+    fn an_expired_key_is_replaced_with_a_new_time_only() {
+        let (mut record, _) = record();
+        let rotate = |record: &mut AccessRecord, expires| {
+            record.rotate_key("anna", None, expires, &[4; RANDOM_BYTES], later(7_200))
+        };
+        let refused = rotate(&mut record, None);
+        assert_eq!(refused, Err(AccessError::Expired("anna".into())));
+        let key = rotate(&mut record, Some(later(9_000))).unwrap();
+        assert!(accepts(&record, &key, later(7_200)));
+    }
+
+    #[test]
+    fn roles_follow_a_renamed_project_and_end_with_a_deleted_one() {
+        let (mut record, _) = record();
+        let place = |text| AccessPlace::parse(text).unwrap();
+        let (old, new) = (place("acme/garden"), place("acme/orchard"));
+        assert_eq!(record.move_place(&old, &new, NOW), 1);
+        assert_eq!(record.grants[0].place, new);
+        assert_eq!(record.forget_place(&old, NOW), 0);
+        assert_eq!(record.forget_place(&place("acme"), NOW), 1);
+        assert!(record.grants.is_empty() && record.verify().is_ok());
     }
 
     #[test]
@@ -385,9 +458,9 @@ mod tests {
         let twice = add(&mut record, grant("anna", AccessRole::Run, ""));
         assert_eq!(
             twice.unwrap_err().to_string(),
-            "anna is run everywhere already"
+            "`anna` is run everywhere already"
         );
-        let rights = record.principal(&record.keys[0]).rights;
+        let rights = record.principals().next().unwrap().1.rights;
         let name = |text| StoreName::parse(Noun::Project, text).unwrap();
         let on = |project| rights.on_project(&name("acme"), &name(project));
         assert_eq!(on("garden").words(), "read, write, run");
@@ -399,7 +472,7 @@ mod tests {
     fn a_changed_entry_breaks_the_chain_where_it_is() {
         let (mut record, _) = record();
         record
-            .rotate_key("anna", None, &[4; RANDOM_BYTES], NOW)
+            .rotate_key("anna", None, None, &[4; RANDOM_BYTES], NOW)
             .unwrap();
         record.revoke_key("anna", NOW).unwrap();
         assert!(record.verify().is_ok());

@@ -94,7 +94,10 @@ impl HttpRefusal {
     pub(super) fn reply_to(&self, era: Era, id: Option<&str>) -> Reply {
         let (status, refusal) = match self {
             Self::Body => (400, Refusal::Invalid("The body could not be read")),
-            Self::Token => (401, Refusal::Invalid("A valid bearer token is needed")),
+            Self::Token => {
+                let what = "A valid key or token is needed, as `Authorization: Bearer …`: ask the people who run the server for one";
+                (401, Refusal::Invalid(what))
+            }
             Self::Host(Some(host)) => (403, Refusal::Host(host.clone())),
             Self::Host(None) => {
                 let what = "The request must name one host, in a single `Host` header";

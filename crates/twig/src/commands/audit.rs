@@ -7,8 +7,8 @@ use serde::Serialize;
 use twig_core::access::{AccessChange, AccessRecord};
 use twig_core::audit::{AuditEntry, ChainBreak, ChainDigest};
 use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
-use twig_core::store::{Noun, StoreName};
-use twig_sources::{Access, WorkspaceStore, now};
+use twig_core::store::{Noun, Store, StoreName};
+use twig_sources::{Access, DEFAULT_WORKSPACE, WorkspaceStore, now};
 
 use super::age::{Age, parse_age};
 use super::check::counted;
@@ -28,8 +28,9 @@ pub(crate) enum AuditCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditShowArgs {
-    #[command(flatten)]
-    place: WorkspaceArgs,
+    /// The workspace; all of them if it is omitted
+    #[arg(short, long, value_name = "NAME")]
+    workspace: Option<String>,
 
     /// Only changes of this project, also if it was deleted
     #[arg(short, long, value_name = "NAME")]
@@ -46,8 +47,9 @@ pub(crate) struct AuditShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditVerifyArgs {
-    #[command(flatten)]
-    place: WorkspaceArgs,
+    /// The workspace; all of them if it is omitted
+    #[arg(short, long, value_name = "NAME")]
+    workspace: Option<String>,
 
     /// Print JSON
     #[arg(long)]
@@ -123,15 +125,14 @@ fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
         project: project.transpose()?,
         since: options.since.map(|age| age.before(now())),
     };
-    let changes = match open(&options.place)? {
-        Some(store) => store.changes(&query)?,
-        None => Vec::new(),
-    };
-    let workspace = &options.place.workspace;
-    let changes = changes.iter();
-    let mut changes: Vec<ShownChange> = changes
-        .map(|change| ShownChange::of_project(change, workspace))
-        .collect();
+    let mut changes: Vec<ShownChange> = Vec::new();
+    for store in open(options.workspace.as_deref())? {
+        let workspace = store.workspace().as_str();
+        let found = store.changes(&query)?;
+        let found = found.iter();
+        changes.extend(found.map(|change| ShownChange::of_project(change, workspace)));
+    }
+    changes.sort_by(|one, two| one.time.cmp(&two.time));
     if query.project.is_none() {
         let access = AccessPath::find()?.read()?.changes;
         let is_asked = |entry: &AuditEntry| query.since.is_none_or(|since| entry.at >= since);
@@ -161,8 +162,10 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
         first.place(),
         first.problem.as_deref().unwrap_or_default()
     );
-    let error = CommandError::fixable(message)
-        .hint("compare it with a backup: `twig workspace restore` makes a workspace of one");
+    let error = CommandError::fixable(message).hint(match first.project {
+        Some(_) => "compare it with a backup: `twig workspace restore` makes a workspace of one",
+        None => "compare the file with a backup; `twig key list` shows what works now",
+    });
     Err(match broken.len() {
         1 => error,
         count => error.hint(format!(
@@ -173,15 +176,13 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
 
 /// The chains of all logs, checked.
 fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
-    let chains = match open(&options.place)? {
-        Some(store) => store.check_changes()?,
-        None => Vec::new(),
-    };
-    let workspace = &options.place.workspace;
-    let chains = chains.iter();
-    let mut chains: Vec<ShownChain> = chains
-        .map(|chain| ShownChain::of_project(chain, workspace))
-        .collect();
+    let mut chains: Vec<ShownChain> = Vec::new();
+    for store in open(options.workspace.as_deref())? {
+        let workspace = store.workspace().as_str();
+        let found = store.check_changes()?;
+        let found = found.iter();
+        chains.extend(found.map(|chain| ShownChain::of_project(chain, workspace)));
+    }
     let access = AccessPath::find()?.read()?;
     if !access.changes.is_empty() {
         chains.push(ShownChain::of_access(&access));
@@ -189,9 +190,20 @@ fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
     Ok(chains)
 }
 
-/// The workspace; `None` for a default workspace that does not exist yet.
-fn open(place: &WorkspaceArgs) -> Result<Option<WorkspaceStore>, CommandError> {
-    Stores::new()?.open(place, Access::ReadOrUpdate)
+/// The workspace that is named, or all of them.
+fn open(name: Option<&str>) -> Result<Vec<WorkspaceStore>, CommandError> {
+    let stores = Stores::new()?;
+    let all = match name {
+        Some(_) => Vec::new(),
+        None => stores.workspaces.list()?,
+    };
+    let all = all.iter().map(StoreName::as_str).chain(name);
+    let opened = all.filter_map(|name| {
+        let workspace = name.to_owned();
+        let store = stores.open(&WorkspaceArgs { workspace }, Access::ReadOrUpdate);
+        store.transpose()
+    });
+    opened.collect()
 }
 
 impl ShownChange {
@@ -250,7 +262,12 @@ impl ShownChange {
         };
         vec![
             self.time.clone(),
-            self.project.clone().unwrap_or_default(),
+            match (&self.workspace, &self.project) {
+                (Some(workspace), Some(project)) if workspace != DEFAULT_WORKSPACE => {
+                    format!("{workspace}/{project}")
+                }
+                (_, project) => project.clone().unwrap_or_default(),
+            },
             self.action.clone(),
             format!(
                 "{} {}{}{detail}",

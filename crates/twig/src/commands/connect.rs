@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use twig_clients::clients::{CONNECTED, client};
+use twig_core::access::{KeyMistake, KeyText};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{LockError, LockedFile};
 
@@ -149,6 +150,13 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     };
     let (target, example) = match &options.url {
         _ if options.remove => (None, None),
+        Some(_) if options.token_env.as_deref().is_some_and(is_key) => {
+            let message = "`--token-env` takes the name of a variable, and this is a key";
+            let error = CommandError::new(ErrorKind::Usage, message);
+            return Err(error.hint(
+                "put the key into a variable: `export TWIG_TOKEN=…`, then `--token-env TWIG_TOKEN`",
+            ));
+        }
         Some(url) => {
             let server = RemoteServer {
                 url: url.clone(),
@@ -442,4 +450,9 @@ fn refused(shown: &str, error: &ConfigError) -> CommandError {
         _ => "the file stays as it is".to_owned(),
     };
     CommandError::fixable(message).hint(hint)
+}
+
+/// Whether a text is the key of a person.
+fn is_key(text: &str) -> bool {
+    KeyText::parse(text) != Err(KeyMistake::Form)
 }

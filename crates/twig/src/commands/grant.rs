@@ -9,7 +9,7 @@ use twig_sources::now;
 
 use super::key::AccessPath;
 use super::opened_catalog::parse_known;
-use crate::command_error::CommandError;
+use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
 
 #[derive(Debug, Subcommand)]
@@ -30,7 +30,7 @@ pub(crate) enum GrantCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct GrantArgs {
-    /// The name of a key, `group:NAME`, or `everyone` with a key
+    /// The name of a key, or `everyone` with a key
     who: String,
 
     /// reader, writer, admin, or run (to run prompt functions)
@@ -38,8 +38,8 @@ pub(crate) struct GrantArgs {
     role: AccessRole,
 
     /// A workspace, or WORKSPACE/PROJECT; everywhere if it is omitted
-    #[arg(value_name = "WHERE", default_value = "", hide_default_value = true)]
-    place: String,
+    #[arg(value_name = "WHERE")]
+    place: Option<String>,
 
     /// Print JSON
     #[arg(long)]
@@ -66,18 +66,34 @@ pub(super) fn run(what: GrantCommand, ui: &mut Ui) -> Result<ExitCode, CommandEr
         who: Grantee::parse(&options.who)
             .map_err(|error| CommandError::fixable(error.to_string()))?,
         role: options.role,
-        place: AccessPlace::parse(&options.place)?,
+        place: match options.place.as_deref() {
+            None => AccessPlace::Everywhere,
+            Some("") => {
+                let message = "the place is empty: leave it out for everywhere";
+                return Err(CommandError::new(ErrorKind::Usage, message));
+            }
+            Some(place) => AccessPlace::parse(place)?,
+        },
     };
     let (who, role, place) = (&grant.who, grant.role.as_str(), &grant.place);
     let at = now();
     let said = if is_added {
         file.change(|record| record.add_grant(grant.clone(), at))?;
-        format!("`{who}` is {role} {place} now")
+        match grant.role {
+            AccessRole::Run => format!("`{who}` may run functions {place} now"),
+            _ => format!("`{who}` is {role} {place} now"),
+        }
     } else {
         file.change(|record| record.remove_grant(&grant, at))?;
-        format!("`{who}` is not {role} {place} any more")
+        match grant.role {
+            AccessRole::Run => format!("`{who}` may not run functions {place} any more"),
+            _ => format!("`{who}` is not {role} {place} any more"),
+        }
     };
     ui.say(said);
+    if is_added {
+        AccessPath::warn_of_missing(place, ui)?;
+    }
     if is_added && matches!(who, Grantee::Group(_)) {
         ui.say("hint: keys have no groups; a group takes effect when tokens name it");
     }

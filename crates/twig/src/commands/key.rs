@@ -8,18 +8,25 @@ use serde::Serialize;
 use twig_core::access::{
     AccessError, AccessKey, AccessPlace, AccessRecord, AccessRole, KeyState, KeyText, RANDOM_BYTES,
 };
-use twig_core::store::{Noun, StoreName, Timestamp};
+use twig_core::store::{Noun, Store, StoreName, Timestamp};
 use twig_core::suggest::did_you_mean;
-use twig_sources::{AccessFileError, DEFAULT_WORKSPACE, change_access, now, read_access};
+use twig_sources::{
+    Access, AccessFileError, DEFAULT_WORKSPACE, access_marker, change_access, now, read_access,
+};
 
 use super::age::{Age, parse_age};
+use super::check::counted;
 use super::opened_catalog::parse_known;
+use super::store::Stores;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::places::Places;
 use crate::ui::Ui;
 
 /// The roles that a first grant can have; `run` is given by name.
 const ROLES: [AccessRole; 3] = [AccessRole::Reader, AccessRole::Writer, AccessRole::Admin];
+
+/// Milliseconds of a century.
+const CENTURY: i64 = 100 * 365 * 24 * 60 * 60 * 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
@@ -43,6 +50,9 @@ pub(crate) enum KeyCommand {
         /// Accept the old key for this long, such as 24h
         #[arg(long, value_name = "TIME", value_parser = parse_age)]
         grace: Option<Age>,
+        /// Refuse the new key after this time, such as 90d; without it, the old end stays
+        #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
+        expires: Option<Age>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -76,7 +86,7 @@ pub(crate) struct KeyCreateArgs {
     project: Option<String>,
 
     /// Refuse the key after this time, such as 90d
-    #[arg(long, value_name = "TIME", value_parser = parse_age)]
+    #[arg(long, value_name = "TIME", value_parser = parse_lifetime)]
     expires: Option<Age>,
 
     /// Print JSON
@@ -132,7 +142,12 @@ pub(super) fn run(what: KeyCommand, ui: &mut Ui) -> Result<ExitCode, CommandErro
     match what {
         KeyCommand::Create(options) => create(&file, &options, ui),
         KeyCommand::List { all, json } => list(&file, all, json, ui),
-        KeyCommand::Rotate { name, grace, json } => rotate(&file, &name, grace, json, ui),
+        KeyCommand::Rotate {
+            name,
+            grace,
+            expires,
+            json,
+        } => rotate(&file, &name, (grace, expires), json, ui),
         KeyCommand::Revoke { name, json } => revoke(&file, &name, json, ui),
     }
 }
@@ -155,9 +170,45 @@ impl AccessPath {
     }
 
     pub(super) fn read(&self) -> Result<AccessRecord, CommandError> {
-        read_access(&self.path).map_err(|error| {
+        let record = read_access(&self.path).map_err(|error| {
             CommandError::fixable(format!("{} cannot be read: {}", self.shown, reason(&error)))
-        })
+        })?;
+        if !record.asks_for_keys() && access_marker(&self.path).exists() {
+            return Err(self.lost());
+        }
+        Ok(record)
+    }
+
+    /// Takes away the roles in a place that was deleted.
+    pub(super) fn forget(place: &AccessPlace, ui: &mut Ui) -> Result<(), CommandError> {
+        Self::carry_over(ui, "removed", |record| record.forget_place(place, now()))
+    }
+
+    /// Moves the roles in a project that was renamed.
+    pub(super) fn rename(
+        from: &AccessPlace,
+        to: &AccessPlace,
+        ui: &mut Ui,
+    ) -> Result<(), CommandError> {
+        Self::carry_over(ui, "moved", |record| record.move_place(from, to, now()))
+    }
+
+    fn carry_over(
+        ui: &mut Ui,
+        done: &str,
+        change: impl Fn(&mut AccessRecord) -> usize,
+    ) -> Result<(), CommandError> {
+        let file = Self::find()?;
+        // Most have no keys at all, and so no file.
+        if change(&mut file.read()?) == 0 {
+            return Ok(());
+        }
+        let count = file.change(|record| Ok(change(record)))?;
+        ui.say(format!(
+            "{done} {} of people there",
+            counted(count, "role", "roles")
+        ));
+        Ok(())
     }
 
     pub(super) fn change<R>(
@@ -165,10 +216,55 @@ impl AccessPath {
         change: impl FnOnce(&mut AccessRecord) -> Result<R, AccessError>,
     ) -> Result<R, CommandError> {
         change_access(&self.path, change).map_err(|error| match error {
+            AccessFileError::Lost => self.lost(),
             AccessFileError::File(error) => not_locked(&self.shown, &error),
             AccessFileError::Refused(error) => self.explained(&error),
             error => CommandError::fixable(error.to_string()),
         })
+    }
+
+    /// The error for a record that was lost.
+    fn lost(&self) -> CommandError {
+        let marker = access_marker(&self.path);
+        let message = format!("{} is gone, though keys were made", self.shown);
+        CommandError::fixable(message).hint(format!(
+            "restore it from a backup; to start over without these keys, remove {}",
+            marker.display()
+        ))
+    }
+
+    /// Says so if a role is for a place that does not exist.
+    pub(super) fn warn_of_missing(place: &AccessPlace, ui: &mut Ui) -> Result<(), CommandError> {
+        let (workspace, project) = match place {
+            AccessPlace::Everywhere => return Ok(()),
+            AccessPlace::Workspace(workspace) => (workspace, None),
+            AccessPlace::Project(workspace, project) => (workspace, Some(project)),
+        };
+        let stores = Stores::new()?;
+        if !stores.workspaces.exists(workspace) {
+            let names = stores.workspaces.list()?;
+            let near = did_you_mean(workspace.as_str(), names.iter().map(StoreName::as_str));
+            let near = near.map_or_else(String::new, |near| format!("; {near}"));
+            ui.insist(format!(
+                "warning: there is no workspace `{workspace}` yet{near}"
+            ));
+            return Ok(());
+        }
+        let Some(project) = project else {
+            return Ok(());
+        };
+        let store = stores
+            .workspaces
+            .open(workspace, Access::ReadOrUpdate, &stores.limits)?;
+        let projects = store.projects()?;
+        if !projects.iter().any(|it| it.name == *project) {
+            let near = did_you_mean(project.as_str(), projects.iter().map(|it| it.name.as_str()));
+            let near = near.map_or_else(String::new, |near| format!("; {near}"));
+            ui.insist(format!(
+                "warning: there is no project `{project}` in workspace `{workspace}` yet{near}"
+            ));
+        }
+        Ok(())
     }
 
     fn explained(&self, error: &AccessError) -> CommandError {
@@ -179,11 +275,16 @@ impl AccessPath {
             )),
             AccessError::NoKey(name) => {
                 let record = self.read().unwrap_or_default();
-                let keys = record.keys.iter().filter(|key| key.revoked.is_none());
+                let is_revoked = |key: &AccessKey| key.revoked.is_some();
+                if record.keys.iter().any(|key| key.name == *name && is_revoked(key)) {
+                    return message.hint("it was revoked; `twig key list --all` lists it");
+                }
+                let keys = record.keys.iter().filter(|key| !is_revoked(key));
                 let near = did_you_mean(name, keys.map(|key| &*key.name));
-                message.hint(near.unwrap_or_else(|| {
-                    format!("`twig key list` lists all keys; `twig key create {name} --role reader` makes one")
-                }))
+                message.hint(near.unwrap_or_else(|| "`twig key list` lists all keys".to_owned()))
+            }
+            AccessError::Expired(_) => {
+                message.hint("say how long the new one works: `--expires 90d`")
             }
             AccessError::GrantExists { .. } | AccessError::NoGrant { .. } => {
                 message.hint("`twig grant list` lists all roles")
@@ -213,6 +314,7 @@ fn create(
         "created a key for `{name}`: {} {place}{until}; it is not shown again",
         role.as_str()
     ));
+    AccessPath::warn_of_missing(&place, ui)?;
     if is_first {
         ui.say("from now on every request over HTTP needs a key");
     }
@@ -222,15 +324,16 @@ fn create(
 fn rotate(
     file: &AccessPath,
     name: &str,
-    grace: Option<Age>,
+    (grace, expires): (Option<Age>, Option<Age>),
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
     let at = now();
     let until = grace.map(|grace| grace.after(at));
+    let expires = expires.map(|time| time.after(at));
     let random = random()?;
     let (key, expires) = file.change(|record| {
-        let key = record.rotate_key(name, until, &random, at)?;
+        let key = record.rotate_key(name, until, expires, &random, at)?;
         Ok((key, record.working(name).and_then(|key| key.expires)))
     })?;
     ui.say(match until {
@@ -337,7 +440,10 @@ fn revoke(
 /// Where a key works.
 fn place(workspace: Option<&str>, project: Option<&str>) -> Result<AccessPlace, CommandError> {
     let Some(project) = project else {
-        return Ok(AccessPlace::parse(workspace.unwrap_or_default())?);
+        return Ok(match workspace {
+            Some(name) => AccessPlace::Workspace(StoreName::parse(Noun::Workspace, name)?),
+            None => AccessPlace::Everywhere,
+        });
     };
     let (named, project) = match project.split_once('/') {
         Some((workspace, project)) => (Some(workspace), project),
@@ -354,6 +460,16 @@ fn place(workspace: Option<&str>, project: Option<&str>) -> Result<AccessPlace, 
         StoreName::parse(Noun::Workspace, workspace)?,
         StoreName::parse(Noun::Project, project)?,
     ))
+}
+
+/// How long a key works: some time, and less than a century.
+fn parse_lifetime(text: &str) -> Result<Age, String> {
+    let age = parse_age(text)?;
+    let end = age.after(Timestamp(0)).0;
+    if end > 0 && end < CENTURY {
+        return Ok(age);
+    }
+    Err("it has to be more than nothing and less than a century, such as 90d".to_owned())
 }
 
 fn random() -> Result<Vec<u8>, CommandError> {

@@ -5,12 +5,14 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde::Serialize;
+use twig_core::access::AccessPlace;
 use twig_core::store::{Author, LabelName, Noun, Store, StoreError, StoreName, Summary, Write};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{Access, WorkspaceStore};
 
 use super::check::counted;
 use super::compact;
+use super::key::AccessPath;
 use super::question::{YesArgs, ask_to_delete};
 use super::store::{ProjectArgs, ProjectTarget, Stores, WorkspaceArgs, workspace_flag, write_to};
 use super::transfer::{self, ProjectImportArgs};
@@ -323,6 +325,7 @@ fn rename(
         author: Author::Person,
     };
     write_to(&store, write)?;
+    AccessPath::rename(&role_place(place, &name)?, &role_place(place, &to)?, ui)?;
     let there = Stores::new()?.named("in", &place.workspace);
     ui.say(format!("renamed project `{name}` to `{to}`{there}"));
     tell(&to, place, true, json, ui)
@@ -382,6 +385,12 @@ fn protect(
     Ok(ExitCode::SUCCESS)
 }
 
+/// A project as the place of roles.
+fn role_place(place: &WorkspaceArgs, project: &StoreName) -> Result<AccessPlace, CommandError> {
+    let workspace = StoreName::parse(Noun::Workspace, &place.workspace)?;
+    Ok(AccessPlace::Project(workspace, project.clone()))
+}
+
 fn delete(
     name: &str,
     place: &WorkspaceArgs,
@@ -401,6 +410,7 @@ fn delete(
     write_to(&store, write)?;
     let there = Stores::new()?.named("from", &place.workspace);
     ui.say(format!("deleted project `{name}`{there}"));
+    AccessPath::forget(&role_place(place, &name)?, ui)?;
     let erased = match &store {
         WorkspaceStore::Sqlite(file) => compact::erase(store.workspace(), file.reclaim(), ui),
         // The database frees the space of deleted rows itself.

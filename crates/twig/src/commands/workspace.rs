@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 use serde::Serialize;
+use twig_core::access::AccessPlace;
 use twig_core::store::{Noun, Store, StoreError, StoreName, Summary};
 use twig_sources::{Access, WorkspaceStore};
 
@@ -11,6 +12,7 @@ use super::backup::{self, BackupArgs, RestoreArgs};
 use super::check::counted;
 use super::compact;
 use super::compact::CompactArgs;
+use super::key::AccessPath;
 use super::question::{YesArgs, ask_to_delete};
 use super::store::Stores;
 use crate::command_error::CommandError;
@@ -97,6 +99,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
             }
             stores.workspaces.delete(&name)?;
             ui.say(format!("deleted workspace `{name}`"));
+            AccessPath::forget(&AccessPlace::Workspace(name.clone()), ui)?;
             tell(&name, json, ui)
         }
     }

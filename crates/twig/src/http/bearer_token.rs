@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use subtle::ConstantTimeEq;
+use twig_core::access::KeyText;
 
 use super::door::is_this_machine;
 use super::limits;
@@ -44,6 +45,13 @@ impl BearerToken {
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             let message = format!("the token in {place} has to be one word of ASCII characters");
             return Err(CommandError::fixable(message).hint(MAKE_TOKEN));
+        }
+        if KeyText::parse(token).is_ok() {
+            let message = format!(
+                "{place} has the key of a person, which cannot be the token of a server: everyone who has it could do everything"
+            );
+            let hint = "start the server without it; keys work by themselves";
+            return Err(CommandError::fixable(message).hint(hint));
         }
         if token.len() < limits::GOOD_TOKEN {
             let (length, least, good) = (token.len(), limits::TOKEN, limits::GOOD_TOKEN);

@@ -1,5 +1,6 @@
 //! Whoever sent a request: who they are, where, and what they see there.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -74,6 +75,17 @@ impl Caller {
             admission,
             view: found.ok()?,
         })
+    }
+
+    /// The caller after the rest of a request has come, perhaps long after its head; `None` if there is
+    /// nothing for them any more.
+    pub(super) fn still<'c>(&'c self, shared: &Shared) -> Option<Cow<'c, Self>> {
+        match (shared.doorkeeper.readmit(&self.admission)?, &self.admission) {
+            (Admission::Person(now), Admission::Person(before)) if !Arc::ptr_eq(&now, before) => {
+                self.renewed(shared).map(Cow::Owned)
+            }
+            _ => Some(Cow::Borrowed(self)),
+        }
     }
 
     /// The owner of the caller's sessions at this address.

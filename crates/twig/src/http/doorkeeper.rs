@@ -4,11 +4,13 @@
 //! was a key, every request needs one, also if the file is gone.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
-use twig_core::access::{AccessRecord, AccessRights, KeyText, Principal};
+use tokio::task::block_in_place;
+use twig_core::access::{AccessRecord, AccessRights, KeyMistake, KeyText, Principal};
 use twig_core::store::Timestamp;
 use twig_mcp::http::HttpRefusal;
 use twig_sources::{FollowedAccess, ViewScope, now};
@@ -26,6 +28,8 @@ pub(super) struct Doorkeeper {
     people: RwLock<Arc<People>>,
     file: Mutex<Option<FollowedAccess>>,
     limits: AllowanceLimits,
+    /// Whether the file cannot be read, which was logged.
+    is_broken: AtomicBool,
 }
 
 /// Everyone who has a key.
@@ -120,6 +124,7 @@ impl Doorkeeper {
             people: RwLock::new(Arc::new(people)),
             file: Mutex::new(file),
             limits,
+            is_broken: AtomicBool::new(false),
         }
     }
 
@@ -162,9 +167,21 @@ impl Doorkeeper {
             return Ok(Admission::Person(person));
         }
         match &self.token {
-            Some(token) if token.is(shown.as_bytes()) => Ok(Admission::Token),
-            _ => Err(HttpRefusal::Token),
+            Some(token) if token.is(shown.as_bytes()) => return Ok(Admission::Token),
+            _ => {}
         }
+        // It may have been made a moment ago.
+        let is_key = KeyText::parse(shown).is_ok();
+        let fresh = is_key && block_in_place(|| self.refresh());
+        let person = fresh.then(|| self.people().find(shown)).flatten();
+        person.map(Admission::Person).ok_or(HttpRefusal::Token)
+    }
+
+    /// Whether a refused credential is a key with a typing error, which is no guess.
+    pub(super) fn is_mistyped(headers: &HeaderMap) -> bool {
+        let shown = one(headers, header::AUTHORIZATION);
+        let shown = shown.and_then(|value| value.split_once(' '));
+        shown.is_some_and(|(_, shown)| KeyText::parse(shown.trim()) == Err(KeyMistake::Checksum))
     }
 
     /// The same caller as of now; `None` if the credential is not accepted any more.
@@ -202,6 +219,7 @@ impl Doorkeeper {
                 }
             }
             Some(Ok(record)) => {
+                self.is_broken.store(false, Ordering::Relaxed);
                 if before.asks && !record.asks_for_keys() {
                     let path = file.path().display();
                     tracing::error!(
@@ -215,9 +233,12 @@ impl Doorkeeper {
                 }
             }
             Some(Err(error)) => {
-                let path = file.path().display();
-                let why = reason(&error);
-                tracing::debug!("{path} cannot be read, so the keys stay as they were: {why}");
+                if !self.is_broken.swap(true, Ordering::Relaxed) {
+                    let (path, why) = (file.path().display(), reason(&error));
+                    tracing::error!(
+                        "{path} cannot be read, so keys and roles stay as they were: {why}"
+                    );
+                }
                 return false;
             }
         };
@@ -235,10 +256,12 @@ impl People {
     fn new(record: &AccessRecord, before: &Self, limits: &AllowanceLimits) -> Self {
         let at = now();
         let mut by_key = HashMap::new();
-        for key in &record.keys {
-            let principal = record.principal(key);
-            let mut known = before.by_key.values();
-            let known = known.find(|it| it.principal.id == principal.id);
+        let known = before.by_key.values();
+        let known: HashMap<&str, &Arc<Person>> = known
+            .map(|person| (&*person.principal.id, person))
+            .collect();
+        for (key, principal) in record.principals() {
+            let known = known.get(&*principal.id);
             let allowance = known.map(|it| Arc::clone(&it.allowance));
             let allowance = allowance.unwrap_or_else(|| Arc::new(Allowance::new(limits)));
             for (id, digest, until) in key.accepted(at) {

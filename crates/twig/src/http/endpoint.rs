@@ -21,6 +21,7 @@ use super::Shared;
 use super::bodies::pass_by;
 use super::caller::{Caller, CallerRefusal};
 use super::disk::RequestFiles;
+use super::doorkeeper::Doorkeeper;
 use super::headers::{SESSION, accept, read_headers, with_headers};
 use super::limits::SMALL_REPLY;
 use super::metrics::MethodLabel;
@@ -77,7 +78,9 @@ pub(super) async fn unknown_caller(
     parts: &Parts,
     body: Body,
 ) -> Response {
-    slow_down(shared, &parts.headers, peer(&parts.extensions)).await;
+    if !Doorkeeper::is_mistyped(&parts.headers) {
+        slow_down(shared, &parts.headers, peer(&parts.extensions)).await;
+    }
     let mut response = turn_away(trouble, parts, body).await;
     shared.observe_refusal(&response);
     let challenge = challenge(&parts.headers);
@@ -153,6 +156,9 @@ async fn post(
     let body = body.map_err(|trouble| with_headers(headers, |read| trouble.reply(read)))?;
     let peer = peer(&parts.extensions);
     peer.inspect(|peer| peer.answer());
+    let caller = caller.still(shared);
+    let caller =
+        &*caller.ok_or_else(|| with_headers(headers, |it| HttpRefusal::Token.reply(it)))?;
     // From here on the stream is notified of every change.
     let changes = shared.changes.subscribe();
     let accept = accept(headers);

@@ -62,7 +62,9 @@ pub(super) fn url(host: &str, settings: &HttpSettings) -> String {
 fn how_to_connect(address: SocketAddr, settings: &HttpSettings, asked: AskedCredentials) -> String {
     let url = match settings.allow_host.first() {
         // Others get here through a proxy.
-        Some(host) if is_this_machine(address) => format!("https://{host}/mcp"),
+        Some(host) if is_this_machine(address) && !settings.has_tls() => {
+            format!("https://{host}/mcp")
+        }
         Some(host) if has_port(host) => url(host, settings),
         Some(host) => url(&format!("{host}:{}", address.port()), settings),
         None if address.ip().is_unspecified() => {

@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::response::Response;
 use futures_util::stream::unfold;
 use hyper::body::Bytes;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use twig_core::limits::TOO_MANY_WAIT;
 use twig_mcp::http::{Reply, ResumedRequest};
@@ -45,6 +45,7 @@ pub(super) fn stream(
         end: now + Duration::from_millis(shared.service.limits.answer_millis),
         beat: now + shared.limits.keep_alive,
         caller: caller.clone(),
+        changes: shared.changes.subscribe(),
         peer: peer.cloned(),
         shared: Arc::clone(shared),
         ending: shared.stream_ending(),
@@ -66,6 +67,7 @@ struct QuestionStream {
     /// When the next sign of life is due.
     beat: Instant,
     caller: Caller,
+    changes: watch::Receiver<u64>,
     peer: Option<Arc<HttpPeer>>,
     shared: Arc<Shared>,
     ending: StreamEnding,
@@ -84,6 +86,11 @@ impl QuestionStream {
             resumed = &mut self.answer => return self.last(resumed.ok()?).await,
             () = self.ending.reached() => {}
             () = sleep_until(self.end) => {}
+            _ = self.changes.changed() => {
+                // A caller who may not be here any more is not asked any more.
+                self.caller = self.caller.renewed(&self.shared)?;
+                return Some((Bytes::from_static(COMMENT), Some(self)));
+            }
             () = sleep_until(self.beat) => {
                 self.pending.session.touch();
                 self.beat = Instant::now() + self.shared.limits.keep_alive;

@@ -7,6 +7,7 @@ use twig_mcp::{Job, Work, WorkKind, WorkOutcome};
 
 use super::Shared;
 use super::caller::Caller;
+use super::doorkeeper::Person;
 use super::drain::is_over;
 use super::peers::HttpPeer;
 use super::sessions::HttpSession;
@@ -27,7 +28,12 @@ impl Shared {
         peer: Option<&Arc<HttpPeer>>,
         session: Option<&Arc<HttpSession>>,
     ) -> WorkOutcome {
-        let lane = lane(peer, session, job.prompt.as_deref());
+        let person = caller.admission.person().map(Person::name);
+        let lane = match person {
+            // People take turns, from however many addresses and connections they ask.
+            Some(name) => Lane::new(("person", name), job.prompt.as_deref(), ()),
+            None => lane(peer, session, job.prompt.as_deref()),
+        };
         let kind = job.work.kind();
         if let Work::Write(write) = &mut job.work {
             caller.author_of(write);

@@ -1,6 +1,6 @@
 //! What a caller sees: everything that the server has, or the view of a person.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::task::block_in_place;
 use twig_core::access::{AccessRights, Verbs};
@@ -27,6 +27,8 @@ pub(super) struct Views {
     whole: Arc<HttpView>,
     /// The last one used is the first.
     kept: Mutex<Vec<Arc<HttpView>>>,
+    /// Every view that is kept, or that an open stream uses.
+    used: Mutex<Vec<Weak<HttpView>>>,
 }
 
 /// What some callers see, and the tools that they have.
@@ -61,6 +63,7 @@ impl Views {
             serves_store,
             whole: Arc::new(whole),
             kept: Mutex::default(),
+            used: Mutex::default(),
         }
     }
 
@@ -115,15 +118,22 @@ impl Views {
     }
 
     fn known(&self, scope: &ViewScope, rights: &AccessRights) -> Option<Arc<HttpView>> {
-        let mut kept = self.kept();
-        let is_it = |view: &Arc<HttpView>| {
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut used = used.iter().filter_map(Weak::upgrade);
+        let view = used.find(|view| {
             let part = view.part.as_ref();
             part.is_some_and(|part| part.scope == *scope && part.rights == *rights)
-        };
-        let at = kept.iter().position(is_it)?;
-        let view = kept.remove(at);
-        kept.insert(0, Arc::clone(&view));
+        })?;
+        self.keep(&view);
         Some(view)
+    }
+
+    /// Keeps a view in place of the one that was unused for the longest time.
+    fn keep(&self, view: &Arc<HttpView>) {
+        let mut kept = self.kept();
+        kept.retain(|kept| !Arc::ptr_eq(kept, view));
+        kept.insert(0, Arc::clone(view));
+        kept.truncate(VIEWS);
     }
 
     fn make(
@@ -158,14 +168,17 @@ impl Views {
                 templates: Templates::new(service.limits.clone()),
             }),
         });
-        let mut kept = self.kept();
-        kept.insert(0, Arc::clone(&view));
-        kept.truncate(VIEWS);
+        self.keep(&view);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|used| used.strong_count() > 0);
+        used.push(Arc::downgrade(&view));
         Ok(view)
     }
 
     fn forget(&self, view: &Arc<HttpView>) {
         self.kept().retain(|kept| !Arc::ptr_eq(kept, view));
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.retain(|used| !std::ptr::eq(used.as_ptr(), Arc::as_ptr(view)));
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<Arc<HttpView>>> {

@@ -270,12 +270,12 @@ fn a_tool_that_is_not_there_is_named_with_what_would_offer_it() {
     let (sentence, _) = unknown(&mut agent, "restore");
     assert_eq!(
         sentence,
-        "Unknown tool: restore (it writes, and the server is read-only)"
+        "Unknown tool: restore (it writes, and here you may only read)"
     );
     let (sentence, _) = unknown(&mut agent, "create_prompt");
     assert_eq!(
         sentence,
-        "Unknown tool: create_prompt (it writes, and the server is read-only)"
+        "Unknown tool: create_prompt (it writes, and here you may only read)"
     );
     let mut agent = Agent::new();
     agent.is_modern = true;

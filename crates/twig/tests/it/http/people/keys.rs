@@ -123,7 +123,7 @@ fn the_first_key_closes_a_server_that_asked_for_nothing() {
     assert!(file.exists());
     fs::remove_file(&file).unwrap();
     let mut after = served.caller().with_key(&anna);
-    while after.modern("prompts/list", json!({})).status == 200 {
+    while after.modern("prompts/list", json!({})).status != 401 {
         after = served.caller().with_key(&anna);
     }
     assert_eq!(
@@ -225,4 +225,101 @@ fn a_list_of_keys_that_cannot_be_read_stops_the_start() {
         fs::read_to_string(&file).unwrap(),
         "{\"form\": 1, \"keys\": 7}"
     );
+}
+
+#[test]
+fn a_server_whose_keys_are_lost_does_not_start() {
+    let env = env(LIBRARY);
+    key(&env, "anna", "reader", &[]);
+    let file = env.home().join(".local/share/twig/access.json");
+    fs::remove_file(&file).unwrap();
+    let output = env.run(["serve", "--http", "127.0.0.1:0"]);
+    assert_eq!(output.code, 1);
+    assert!(
+        output
+            .stderr
+            .contains("the file is gone, though keys were made"),
+        "{output}"
+    );
+    assert!(output.stderr.contains("access.expected"), "{output}");
+    for args in [
+        ["key", "list"].as_slice(),
+        &["key", "create", "ben", "--role", "reader"],
+    ] {
+        let output = env.run(args.iter().copied());
+        assert_eq!(output.code, 1, "{output}");
+    }
+    assert!(!file.exists());
+    fs::remove_file(file.with_extension("expected")).unwrap();
+    assert_eq!(env.run(["key", "list"]).code, 0);
+}
+
+#[test]
+fn a_body_that_comes_after_the_key_was_revoked_is_refused() {
+    let env = super::team();
+    let anna = key(&env, "anna", "writer", &["-w", "acme"]);
+    let served = Served::from_env(env);
+    let mut slow = served.caller().with_key(&anna).at("/mcp/acme/garden");
+    let arguments = json!({"name": "late", "content": "x"});
+    let params = json!({"name": "create_prompt", "arguments": arguments});
+    let body = modern("tools/call", params).to_string();
+    let (first, rest) = body.split_at(10);
+    slow.raw(format!(
+        "POST {} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nauthorization: Bearer {anna}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         mcp-protocol-version: {MODERN}\r\nmcp-method: tools/call\r\nmcp-name: create_prompt\r\n\
+         content-length: {}\r\n\r\n{first}",
+        slow.path,
+        slow.port,
+        body.len()
+    ));
+    let mut other = served.caller().with_key(&anna);
+    assert_eq!(other.modern("prompts/list", json!({})).status, 200);
+    done(&served.env, ["key", "revoke", "anna"]);
+    while other.modern("prompts/list", json!({})).status != 401 {
+        other = served.caller().with_key(&anna);
+    }
+    slow.raw(rest);
+    assert_eq!(slow.response().status, 401);
+    let listed = done(
+        &served.env,
+        ["prompt", "list", "-w", "acme", "-p", "garden"],
+    );
+    assert!(!listed.contains("late"), "{listed}");
+}
+
+#[test]
+fn a_key_is_neither_a_token_of_the_server_nor_the_name_of_a_variable() {
+    let env = env(LIBRARY);
+    let anna = key(&env, "anna", "reader", &[]);
+    let mut command = env.command(["serve", "--http", "127.0.0.1:0"]);
+    command.env("TWIG_TOKEN", &anna);
+    let output = env.outcome(&mut command);
+    assert_eq!(output.code, 1, "{output}");
+    assert!(output.stderr.contains("the key of a person"), "{output}");
+    let url = "http://127.0.0.1:1/mcp";
+    let output = env.run(["connect", "claude-code", "--url", url, "--token-env", &anna]);
+    assert_eq!(output.code, 2, "{output}");
+    assert!(!output.stderr.contains(&anna[16..]), "{output}");
+}
+
+#[test]
+fn a_role_ends_with_its_project_and_moves_with_it() {
+    let env = super::team();
+    key(&env, "anna", "writer", &["-p", "acme/garden"]);
+    done(
+        &env,
+        ["project", "rename", "garden", "orchard", "-w", "acme"],
+    );
+    assert!(done(&env, ["grant", "list"]).contains("acme/orchard"));
+    done(
+        &env,
+        ["project", "delete", "orchard", "-w", "acme", "--yes"],
+    );
+    assert_eq!(done(&env, ["grant", "list"]), "");
+    let twice = env.run(["grant", "add", "anna", "writer", ""]);
+    assert_eq!(twice.code, 2, "{twice}");
+    let typo = env.run(["grant", "add", "anna", "writer", "acmee"]);
+    assert!(typo.stderr.contains("did you mean `acme`?"), "{typo}");
+    done(&env, ["audit", "verify"]);
 }

@@ -450,3 +450,53 @@ fn the_hub_publishes_what_its_caller_may_read() {
         assert_eq!(text.contains("plan"), sees_acme, "{text}");
     }
 }
+
+/// More people with different rights than views are kept: none of them hears of what is not theirs.
+#[test]
+fn many_people_hear_only_of_what_they_may_read() {
+    const PEOPLE: usize = 70;
+    let env = team();
+    env.configure("[http]\nperson_requests = 100000\nperson_burst = 100000\n");
+    let keys: Vec<String> = (0..PEOPLE)
+        .map(|number| {
+            let place = format!("acme/only-{number}");
+            key(&env, &format!("p{number}"), "reader", &["-p", &place])
+        })
+        .collect();
+    let insider = key(&env, "insider", "reader", &["-p", "lab/secret"]);
+    let served = Served::from_env(env);
+    let mut streams: Vec<Caller> = keys
+        .iter()
+        .map(|key| {
+            let mut stream = served.caller().with_key(key);
+            stream.listen();
+            stream.event();
+            stream
+        })
+        .collect();
+    let mut inside = served.caller().with_key(&insider);
+    inside.listen();
+    inside.event();
+    done(
+        &served.env,
+        ["prompt", "add", "x", "-c", "x", "-w", "lab", "-p", "secret"],
+    );
+    assert!(inside.event().is_some());
+    done(&served.env, ["grant", "add", "insider", "reader", "lab"]);
+    // What everybody hears of next is the library, once.
+    served.env.write(
+        "team/twig.toml",
+        "[prompts.review]\ntext = \"x\"\n[prompts.more]\ntext = \"y\"\n",
+    );
+    for stream in &mut streams {
+        assert!(stream.event().is_some());
+    }
+    served
+        .env
+        .write("team/twig.toml", "[prompts.review]\ntext = \"x\"\n");
+    for stream in &mut streams {
+        assert!(stream.event().is_some());
+    }
+    let listed = listed(&mut served.caller().with_key(&keys[0]), "prompts");
+    assert!(!listed.contains(&"team:more".to_owned()));
+}
