@@ -24,6 +24,9 @@ pub struct TestClient {
     kept: Vec<Value>,
     next_id: u64,
     talk: Option<JoinHandle<String>>,
+    /// What the server logs, piece by piece, and what was read of it.
+    log: Receiver<String>,
+    logged: String,
 }
 
 impl TestClient {
@@ -48,9 +51,15 @@ impl TestClient {
                 }
             }
         });
+        let (said, log) = channel();
         let talk = thread::spawn(move || {
             let mut text = Vec::new();
-            let _ = errors.read_to_end(&mut text);
+            let mut part = [0; 4096];
+            while let Ok(length @ 1..) = errors.read(&mut part) {
+                text.extend_from_slice(&part[..length]);
+                // Most tests read the log only at the end.
+                let _ = said.send(String::from_utf8_lossy(&part[..length]).into_owned());
+            }
             String::from_utf8_lossy(&text).into_owned()
         });
         let input = child.stdin.take();
@@ -61,6 +70,19 @@ impl TestClient {
             kept: Vec::new(),
             next_id: 1,
             talk: Some(talk),
+            log,
+            logged: String::new(),
+        }
+    }
+
+    /// Waits until the server has logged this.
+    pub fn wait_for_log(&mut self, text: &str) {
+        let start = Instant::now();
+        while !self.logged.contains(text) {
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            let more = self.log.recv_timeout(left);
+            let more = more.unwrap_or_else(|_| panic!("{text} is not logged: {}", self.logged));
+            self.logged.push_str(&more);
         }
     }
 

@@ -197,10 +197,12 @@ fn an_edit_of_the_configuration_is_followed_and_a_broken_one_is_not() {
     settles_on(&mut client, &["lib:p", "mine:p"]);
     // Broken: what was good stays, and something else is still followed.
     env.configure("[[libraries]]\npath = \n");
+    client.wait_for_log("not valid TOML");
     env.write("late/twig.toml", "[prompts.q]\n");
     env.write("late/prompts/q.md", "q\n");
     settles_on(&mut client, &["late:q", "lib:p", "mine:p"]);
     env.configure("seperator = \"/\"\n");
+    client.wait_for_log("unknown setting `seperator`");
     env.write("later/twig.toml", "[prompts.q]\n");
     env.write("later/prompts/q.md", "q\n");
     settles_on(&mut client, &["late:q", "later:q", "lib:p", "mine:p"]);
