@@ -182,7 +182,7 @@ proptest! {
             let Some(name) = name else { continue };
             // A name has one default in this test, so that the expected text is plain to see.
             let name = match &default {
-                Some(default) => format!("{name} with {}", default.replace(['%', '#'], "p")),
+                Some(default) => format!("{name} with {}", default.replace('%', "p").replace('#', "h")),
                 None => name.clone(),
             };
             let written = match &default {
