@@ -16,7 +16,7 @@ pub struct AuditEntry {
     pub number: u64,
     /// When.
     pub at: Timestamp,
-    /// The person who made it; `None` for whoever works on the server's machine.
+    /// The person who made it; `None` for the user of the server's machine.
     pub actor: Option<Box<str>>,
     /// The client that the person used; `None` for the command line.
     pub client: Option<Box<str>>,

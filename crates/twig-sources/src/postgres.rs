@@ -242,7 +242,7 @@ fn uuid_of(id: [u8; 16]) -> Uuid {
     Uuid::from_bytes(id)
 }
 
-/// The advisory lock of a workspace: writers share it; whoever removes contents has it alone.
+/// The advisory lock of a workspace: writers share it; removing contents takes it alone.
 fn lock_key(workspace: Uuid) -> i64 {
     let (high, low) = workspace.as_u64_pair();
     // The first half of such an id is a time.

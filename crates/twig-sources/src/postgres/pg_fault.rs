@@ -70,7 +70,7 @@ impl PgFault {
         .any(|known| code == Some(known))
     }
 
-    /// The sentence for whoever asked.
+    /// The sentence for the caller.
     pub(super) fn describe(self, workspace: &StoreName, millis: u64, is_write: bool) -> StoreError {
         match self {
             Self::Refused(error) => error,

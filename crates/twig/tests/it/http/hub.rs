@@ -475,7 +475,7 @@ fn two_prompts_with_one_name_are_two_skills() {
     let index = json(&served, INDEX);
     let all = names(&index, "skills");
     assert_eq!(all, ["coast-tides", "harbour", "team-tides"]);
-    // A skill that has to have another name is written anew; its other files stay.
+    // The SKILL.md of a skill that needs another name is written again; its other files stay.
     let own = page(&served, "/.well-known/agent-skills/coast-tides/SKILL.md");
     let own = String::from_utf8(own).unwrap();
     assert!(own.starts_with("---\nname: coast-tides\n"), "{own}");
@@ -586,7 +586,7 @@ fn its_page_does_what_it_says() {
         count += 1;
     }
     assert_eq!(count, 10);
-    // The name in its commands is the one that Claude Code is told.
+    // Claude Code uses this name in its commands.
     let market = json(&served, MARKETPLACE);
     let plugin = &names(&market, "plugins")[0];
     let install = format!(
