@@ -1,0 +1,3 @@
+//! The HTML of the page, from the outside.
+
+mod markdown;
