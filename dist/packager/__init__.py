@@ -1,0 +1,1 @@
+"""Makes every artefact that Twig is installed from, out of one program."""
