@@ -60,6 +60,7 @@ fn prompt(name: &str, text: &str) -> Option<Prompt> {
         messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
+        written: None,
     })
 }
 
@@ -138,6 +139,7 @@ fn outcome(job: &Job, at: usize) -> WorkOutcome {
             title: None,
             description: Some("d".into()),
             snippet: query.text.clone().into(),
+            matches: [].into(),
         }])),
         Work::Question => WorkOutcome::Unanswered,
         Work::Render(render) if at % 2 == 0 => WorkOutcome::Render(twig_core::template::run(render)),

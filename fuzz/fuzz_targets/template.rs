@@ -57,6 +57,7 @@ fuzz_target!(|bytes: &[u8]| {
         messages: vec![MessageSource { role: Role::User, content: Content::Text { text: text.into(), line: 1, form: TextForm::Inline, file: None } }],
         dialect: Dialect::Jinja,
         unavailable: None,
+        written: None,
     }));
     let catalog = Latest::from(Catalog::build(vec![Arc::new(library)]));
     let templates = Templates::default();

@@ -12,7 +12,9 @@ mod table;
 use std::borrow::Cow;
 use std::path::Path;
 
+use serde_json::json;
 use twig_core::parse::project::ProjectVocabulary;
+use twig_core::store::base64;
 use twig_core::{ClientFiles, LibraryKind};
 
 use crate::command_guard::is_called;
@@ -179,6 +181,50 @@ pub struct ServerFile {
     pub call: PromptCall,
     /// What a person should know besides.
     pub note: Option<&'static str>,
+    /// A link that asks the client to add a server, if it follows any.
+    pub install_link: Option<InstallLink>,
+}
+
+/// The form of a link that asks a client to add a server; the client shows it first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstallLink {
+    /// This text, then the entry with its name as JSON, percent-encoded.
+    Json(&'static str),
+    /// This text, then `name`, and the entry as JSON in Base64 as `config`.
+    NameAndConfig(&'static str),
+}
+
+impl InstallLink {
+    /// The link for a program that serves on its standard input and output.
+    pub fn address(self, name: &str, program: &str, args: &[&str]) -> String {
+        match self {
+            Self::Json(before) => {
+                let entry = json!({ "name": name, "command": program, "args": args });
+                format!("{before}{}", percent_encoded(&entry.to_string()))
+            }
+            Self::NameAndConfig(before) => {
+                let entry = json!({ "command": program, "args": args });
+                let config = base64(entry.to_string().as_bytes());
+                let (name, config) = (percent_encoded(name), percent_encoded(&config));
+                format!("{before}name={name}&config={config}")
+            }
+        }
+    }
+}
+
+/// A text as a part of an address.
+pub fn percent_encoded(text: &str) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// How a client's entry of a server over HTTP is written.
@@ -211,6 +257,38 @@ pub struct PromptCall {
     pub is_rewritten: bool,
     /// How values follow the name.
     pub values: ValueForm,
+    /// The most arguments of a prompt that it lists, if it leaves out others.
+    pub most_arguments: Option<usize>,
+}
+
+impl PromptCall {
+    /// What to type to call a prompt of a server with these values. `trigger` marks a prompt in the
+    /// message of a client without prompts.
+    pub fn line(
+        self,
+        server: &str,
+        trigger: &str,
+        name: &str,
+        values: &[(String, String)],
+    ) -> String {
+        let rewritten = |c: char| {
+            let stays = c.is_ascii_alphanumeric() || c == '_' || c == '-';
+            if stays { c } else { '_' }
+        };
+        let name: String = if self.is_rewritten {
+            name.chars().map(rewritten).collect()
+        } else {
+            name.to_owned()
+        };
+        let before = self.before.unwrap_or(trigger).replace("SERVER", server);
+        let values = values.iter().map(|(name, value)| match self.values {
+            ValueForm::Words => format!(" {value}"),
+            ValueForm::Flags => format!(" --{name}=\"{value}\""),
+            ValueForm::Pairs => format!(" {name}=\"{value}\""),
+            ValueForm::Asked => String::new(),
+        });
+        format!("{before}{name}{}", values.collect::<String>())
+    }
 }
 
 /// How values are written after a prompt's name.

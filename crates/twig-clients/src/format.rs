@@ -268,6 +268,7 @@ fn draft(kind: LibraryKind, folder: &LibraryRoot, path: &RelativePath, id: &str)
         }],
         dialect: Dialect::Marks(Marks::None),
         unavailable: None,
+        written: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The people who use a server: their keys, their roles, and what those allow where.
 //!
-//! Everything here is a value. Another crate keeps the [`AccessRecord`] in a file; callers supply the
+//! Everything here is a value. Another crate keeps the [`AccessRecord`] in a file or a database; callers supply the
 //! time and random bytes.
 
 mod access_error;

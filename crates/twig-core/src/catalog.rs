@@ -21,7 +21,7 @@ use self::documents::DocumentIndex;
 pub use self::documents::{DocumentRef, TemplateRef};
 pub use self::filter::{CatalogFilter, is_match};
 use self::filter::{OfferedPart, matches_library};
-pub use self::listing::{ListView, ShownPrompts};
+pub use self::listing::{ListView, PromptListing, ShownPrompts};
 pub use self::revisions::Revisions;
 use self::skills::SkillIndex;
 pub use self::skills::SkillRef;
@@ -55,6 +55,8 @@ pub struct Catalog {
     problems: Vec<Problem>,
     fingerprint: [u8; 32],
     revisions: Revisions,
+    /// True if a store of it cannot be read now.
+    is_stale: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -594,7 +596,7 @@ fn fingerprint(libraries: &[Arc<Library>]) -> [u8; 32] {
     for library in libraries {
         hash.update((library.name.as_str().len() as u64).to_le_bytes());
         hash.update(library.name.as_str());
-        hash.update(library.digest);
+        hash.update(library.state.to_le_bytes());
     }
     hash.finalize().into()
 }

@@ -35,6 +35,8 @@ pub mod function;
 mod grants;
 // Characters that hide text from people: control, invisible and direction characters.
 pub mod hidden;
+// Text as it stands inside a JSON string.
+pub mod json_text;
 // Every limit that protects the server, with its default.
 pub mod limits;
 // Where the argument marks of each client's syntax are in a text.
@@ -69,6 +71,8 @@ pub mod shell_lines;
 pub mod slug;
 // The messages in a client's file, without its front matter.
 pub mod spoken;
+// A fast hash that tells one state of a library from the next.
+pub mod state_hash;
 // Projects: names, versions, the decision about each write, and the port to the database.
 pub mod store;
 // Which version in a store a prompt or document is.
@@ -102,5 +106,5 @@ pub use model::{
 pub use name::{LibraryName, PromptName, RelativePath};
 pub use problem::{Excerpt, Problem, ProblemCode, Severity};
 pub use render::{Block, Message, RenderError, Rendering, render};
-pub use stored_version::StoredVersion;
+pub use stored_version::{StoredVersion, VersionAuthor};
 pub use world::{Latest, World};

@@ -21,6 +21,8 @@ pub struct Message {
 pub enum Block {
     /// Text.
     Text(String),
+    /// Text as it stands inside a JSON string, only for an audience that wants it.
+    Escaped(Vec<u8>),
     /// An image or audio.
     Media(Media),
     /// A whole document.

@@ -16,7 +16,7 @@ use crate::media::MediaKind;
 use crate::name::{LibraryName, PromptName, RelativePath, full_path};
 use crate::problem::Problem;
 use crate::slug;
-use crate::stored_version::StoredVersion;
+use crate::stored_version::{StoredVersion, VersionAuthor};
 
 /// How a library's files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -163,8 +163,8 @@ pub struct Library {
     pub templates: Vec<UriTemplate>,
     /// What is wrong with it, as far as is known without reading bodies.
     pub problems: Vec<Problem>,
-    /// A digest of the documents that it was made from.
-    pub digest: [u8; 32],
+    /// A hash of what it was made from, to tell one state of it from the next.
+    pub state: u64,
     /// The files that its functions were read from; empty if it has none.
     pub function_sources: Vec<FunctionSource>,
 }
@@ -357,6 +357,8 @@ pub struct Prompt {
     pub dialect: Dialect,
     /// Why it is not listed, if it cannot be served: a sentence for the client that asks for it.
     pub unavailable: Option<Box<str>>,
+    /// Who wrote it, if it is a version in a store.
+    pub written: Option<Box<VersionAuthor>>,
 }
 
 impl Prompt {

@@ -208,6 +208,9 @@ pub fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
+/// What the help of a problem ends with while its library is served as it last could be read.
+pub const SERVED_MEANWHILE: &str = "the prompts of the last good version are served meanwhile";
+
 /// At most `limit` characters of a text, with `…` where something was omitted.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

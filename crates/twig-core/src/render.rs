@@ -76,6 +76,7 @@ impl Unfinished {
         let blocks = self.0.iter().filter_map(|(_, block)| block.as_ref());
         let held = blocks.map(|block| match block {
             Block::Text(text) => text.len(),
+            Block::Escaped(text) => text.len(),
             Block::Media(media) => media.bytes.len(),
             Block::Resource { contents, .. } => contents.len(),
             Block::Link { .. } => 0,
@@ -99,6 +100,8 @@ pub struct Audience<'a> {
     /// What a person typed after the name, if the values were split from it: the place of all
     /// arguments in a text gets exactly that.
     pub line: Option<&'a str>,
+    /// True if it may get texts as [`Block::Escaped`].
+    pub escapes: bool,
 }
 
 /// Which values have to meet the rules of their argument, such as its choices and maximum length.
@@ -144,8 +147,9 @@ pub fn render_for(
         (_, checked) => checked,
     };
     let mut verdict = Ok(());
-    let mut check = || verdict = check_values(&prompt.arguments, given, limits, checked);
-    if pattern_bytes(&prompt.arguments, given) <= PATTERN_AT_ONCE {
+    let matched = pattern_bytes(&prompt.arguments, given);
+    let mut check = || verdict = check_values(&prompt.arguments, given, matched, limits, checked);
+    if matched <= PATTERN_AT_ONCE {
         check();
     } else if !world.bodies.aside(prompt.name.as_str(), &mut check) {
         return Err(RenderError::Limit(TOO_MANY_WAIT.to_owned()));
@@ -157,7 +161,7 @@ pub fn render_for(
     }
     match prompt.dialect {
         Dialect::Braces => definition::render(world, found, given).map(Rendering::Done),
-        Dialect::Jinja => jinja(world, found, given),
+        Dialect::Jinja => jinja(world, found, given, audience),
         Dialect::Input => input(world, found, given).map(Rendering::Done),
         Dialect::Marks(marks) => {
             marked::render(world, found, marks, given, audience).map(Rendering::Done)
@@ -171,6 +175,7 @@ fn jinja(
     world: World<'_>,
     found: PromptRef<'_>,
     given: &GivenArguments<'_>,
+    audience: Audience<'_>,
 ) -> Result<Rendering, RenderError> {
     let contents = found.prompt.messages.iter().map(|message| &message.content);
     let contents = contents
@@ -179,13 +184,13 @@ fn jinja(
         .templates
         .gather(world.template_files(), found.library, contents)?;
     if !gathered.is_heavy() {
-        return expand(world, found, given, gathered);
+        return expand(world, found, given, gathered, audience);
     }
     let mut gathered = Some(gathered);
     let mut rendering = None;
     world.bodies.aside(found.prompt.name.as_str(), &mut || {
         let gathered = gathered.take();
-        rendering = gathered.map(|gathered| expand(world, found, given, gathered));
+        rendering = gathered.map(|gathered| expand(world, found, given, gathered, audience));
     });
     rendering.unwrap_or_else(|| Err(RenderError::Limit(TOO_MANY_WAIT.to_owned())))
 }
@@ -196,6 +201,7 @@ fn expand(
     found: PromptRef<'_>,
     given: &GivenArguments<'_>,
     gathered: GatheredTemplates,
+    audience: Audience<'_>,
 ) -> Result<Rendering, RenderError> {
     let prompt = found.prompt;
     let bundles = world
@@ -244,9 +250,15 @@ fn expand(
     for (_, block) in messages.iter_mut().filter(|(_, block)| block.is_none()) {
         let Some(bundle) = bundles.next() else { break };
         if bundle.is_plain() {
-            let text = bundle.render(&values, room)?;
-            room.take(text.len());
-            *block = Some(Block::Text(text));
+            *block = Some(if audience.escapes {
+                let (text, length) = bundle.render_escaped(&values, room)?;
+                room.take(length);
+                Block::Escaped(text)
+            } else {
+                let text = bundle.render(&values, room)?;
+                room.take(text.len());
+                Block::Text(text)
+            });
         } else {
             computed.push(bundle);
         }

@@ -1,5 +1,7 @@
 //! Search for prompts and documents: the query and the results. Another crate keeps the index.
 
+use std::ops::Range;
+
 /// A search query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -39,6 +41,8 @@ pub struct Hit {
     pub description: Option<Box<str>>,
     /// The text around the words, with `…` for what was left out.
     pub snippet: Box<str>,
+    /// The bytes of the snippet that match words of the query, in order.
+    pub matches: Box<[Range<usize>]>,
 }
 
 /// What was found.

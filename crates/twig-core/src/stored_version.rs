@@ -8,3 +8,12 @@ pub struct StoredVersion {
     /// Its number.
     pub number: u64,
 }
+
+/// Who wrote a version in a store, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionAuthor {
+    /// The author as versions are listed.
+    pub author: Box<str>,
+    /// Milliseconds since 1970.
+    pub at: i64,
+}

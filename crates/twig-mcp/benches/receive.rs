@@ -115,6 +115,7 @@ fn catalog() -> Arc<Catalog> {
         }],
         dialect: Dialect::Jinja,
         unavailable: None,
+        written: None,
     };
     Arc::new(Catalog::build(vec![Arc::new(Library {
         name: LibraryName::from_folder("library").unwrap(),
@@ -129,7 +130,7 @@ fn catalog() -> Arc<Catalog> {
         documents: (0..1000).map(document).collect(),
         templates: Vec::new(),
         problems: Vec::new(),
-        digest: [0; 32],
+        state: 0,
         documents_beside: None,
         function_sources: Vec::new(),
         package: None,

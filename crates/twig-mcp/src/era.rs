@@ -1,5 +1,7 @@
 //! The two eras: their versions, and what only one of them sends.
 
+use twig_core::Catalog;
+
 use crate::json::Object;
 
 /// The version in which every request names its version.
@@ -49,9 +51,11 @@ impl Era {
         }
     }
 
-    /// Writes how long a listing may be cached, if the era has that member.
-    pub(crate) fn keep_list(self, result: &mut Object<'_>) {
-        self.keep(LIST_MILLIS, result);
+    /// Writes how long a listing may be cached, if the era has that member. One that may be old is not
+    /// to be cached.
+    pub(crate) fn keep_list(self, catalog: &Catalog, result: &mut Object<'_>) {
+        let millis = if catalog.is_stale() { 0 } else { LIST_MILLIS };
+        self.keep(millis, result);
     }
 
     /// Writes how long the server's description may be cached.

@@ -24,7 +24,12 @@ pub(crate) fn is_same(one: &str, two: &str) -> bool {
 /// The text of a JSON string, borrowed if nothing in it is escaped.
 pub(crate) fn decode(token: &str) -> Option<Cow<'_, str>> {
     let inner = token.strip_prefix('"')?.strip_suffix('"')?;
-    if inner.contains('\\') {
+    // The usual short string ends before a faster search begins.
+    let has_escape = match inner.len() {
+        ..=32 => inner.bytes().any(|byte| byte == b'\\'),
+        _ => inner.contains('\\'),
+    };
+    if has_escape {
         return serde_json::from_str::<String>(token).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))

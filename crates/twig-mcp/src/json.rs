@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use twig_core::json_text;
 
 /// An object that is being written; it is closed by [`Object::end`].
 pub(crate) struct Object<'b> {
@@ -43,6 +44,14 @@ impl<'b> Object<'b> {
     /// A member whose value is text.
     pub(crate) fn text(&mut self, key: &'static str, value: &str) {
         text(self.key(key), value);
+    }
+
+    /// A member whose value is text that is escaped already.
+    pub(crate) fn escaped(&mut self, key: &'static str, value: &[u8]) {
+        let buffer = self.key(key);
+        buffer.push(b'"');
+        buffer.extend_from_slice(value);
+        buffer.push(b'"');
     }
 
     /// A member whose value is text, omitted if there is none.
@@ -169,81 +178,7 @@ pub(crate) fn number(buffer: &mut Vec<u8>, value: i128) {
 
 /// Writes text in quotes, escaped.
 pub(crate) fn text(buffer: &mut Vec<u8>, value: &str) {
-    let bytes = value.as_bytes();
-    buffer.reserve(bytes.len() + 2);
     buffer.push(b'"');
-    let mut rest = bytes;
-    while let Some(at) = first_special(rest) {
-        let (run, tail) = rest.split_at(at);
-        buffer.extend_from_slice(run);
-        escape(buffer, tail[0]);
-        rest = &tail[1..];
-    }
-    buffer.extend_from_slice(rest);
+    json_text::escape(buffer, value);
     buffer.push(b'"');
-}
-
-/// The position of the first byte that has to be escaped.
-fn first_special(bytes: &[u8]) -> Option<usize> {
-    // Whole blocks are checked without branches, so that the compiler can vectorise.
-    const BLOCK: usize = 16;
-    let mut clean = 0;
-    for block in bytes.chunks_exact(BLOCK) {
-        if block
-            .iter()
-            .fold(false, |any, byte| any | is_special(*byte))
-        {
-            break;
-        }
-        clean += BLOCK;
-    }
-    let at = bytes[clean..].iter().position(|byte| is_special(*byte))?;
-    Some(clean + at)
-}
-
-fn is_special(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-fn escape(buffer: &mut Vec<u8>, byte: u8) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let short = match byte {
-        b'"' => b'"',
-        b'\\' => b'\\',
-        b'\n' => b'n',
-        b'\r' => b'r',
-        b'\t' => b't',
-        0x08 => b'b',
-        0x0c => b'f',
-        _ => {
-            let high = HEX[usize::from(byte >> 4)];
-            let low = HEX[usize::from(byte & 15)];
-            buffer.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
-            return;
-        }
-    };
-    buffer.extend_from_slice(&[b'\\', short]);
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    proptest! {
-        #[test]
-        fn text_is_what_serde_json_writes(value in any::<String>()) {
-            let mut buffer = Vec::new();
-            text(&mut buffer, &value);
-            prop_assert_eq!(String::from_utf8(buffer).unwrap(), serde_json::to_string(&value).unwrap());
-        }
-
-        #[test]
-        fn control_characters_are_what_serde_json_writes(value in "[\\x00-\\x7f]{0,80}") {
-            let mut buffer = Vec::new();
-            text(&mut buffer, &value);
-            prop_assert_eq!(String::from_utf8(buffer).unwrap(), serde_json::to_string(&value).unwrap());
-        }
-    }
 }

@@ -15,9 +15,23 @@ use crate::params::{self, ParamFields};
 use crate::roots;
 use crate::server::Tools;
 
+/// The capabilities, with what they say of resources.
+macro_rules! capabilities {
+    ($resources:literal) => {
+        concat!(
+            r#"{"prompts":{"listChanged":true},"resources":{"#,
+            $resources,
+            r#""listChanged":true},"tools":{"listChanged":true},"completions":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}}"#
+        )
+    };
+}
+
 /// What the server can do. Everything is declared, even lists that are empty, so that later changes
 /// can be announced.
-const CAPABILITIES: &str = r#"{"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"tools":{"listChanged":true},"completions":{},"extensions":{"io.modelcontextprotocol/skills":{"directoryRead":true}}}"#;
+const CAPABILITIES: &str = capabilities!(r#""subscribe":true,"#);
+
+/// The same for a session that several servers share: a subscription is known to one of them alone.
+const SHARED_CAPABILITIES: &str = capabilities!("");
 
 /// `initialize`: agrees on a legacy version.
 pub(crate) fn initialize(
@@ -33,13 +47,22 @@ pub(crate) fn initialize(
         .find(|version| *version == requested && *version != MODERN)
         .unwrap_or(NEWEST_LEGACY);
     result.text("protocolVersion", version);
-    result.raw("capabilities", CAPABILITIES);
+    let is_shared = call.server.shares_sessions;
+    result.raw(
+        "capabilities",
+        if is_shared {
+            SHARED_CAPABILITIES
+        } else {
+            CAPABILITIES
+        },
+    );
     result.raw("serverInfo", &call.server.info);
     result.text("instructions", &instructions(&call.server.tools));
     Ok(CallOutcome::Initialized(InitializedClient {
         name: client::name(fields.client_info),
         kinds: ContentKinds::of(version),
-        shows_forms: elicitation::is_offered(fields.capabilities.map(RawValue::get)),
+        // The answer to a question could reach another server.
+        shows_forms: !is_shared && elicitation::is_offered(fields.capabilities.map(RawValue::get)),
         // SDKs of the first version declare roots for every client, and hang if it does not answer.
         has_roots: version > FIRST_VERSION && roots::is_declared(fields.capabilities),
     }))

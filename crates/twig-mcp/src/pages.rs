@@ -328,7 +328,7 @@ fn write(
         {
             result.text("nextCursor", &cursor.to_string());
         }
-        era.keep_list(result);
+        era.keep_list(catalog, result);
         schema::seal(era, info, "complete", &ResultOrigin::Plain, result);
     });
     Arc::new(page)

@@ -60,6 +60,8 @@ fn answer(
         checked: CommandGuard::checked(guard.as_ref()),
         is_remote: call.server.is_remote,
         line: None,
+        // A guard has to see the text itself.
+        escapes: guard.is_none(),
     };
     let kinds = call.content_kinds();
     let (work, rest) = match render::render_for(audience, call.world, found, &given) {
@@ -137,6 +139,7 @@ pub(crate) fn reserve(messages: &[Message], result: &mut Object<'_>) {
         match &message.block {
             Block::Media(it) => media += it.bytes.len().div_ceil(3) * 4,
             Block::Text(text) => other += text.len() + text.len() / 8,
+            Block::Escaped(text) => other += text.len(),
             Block::Resource { contents, .. } => other += contents.len() + contents.len() / 3,
             Block::Link { .. } => {}
         }
@@ -203,6 +206,10 @@ pub(crate) fn block(block: &Block, content: &mut Object<'_>) {
         Block::Text(text) => {
             content.text("type", "text");
             content.text("text", text);
+        }
+        Block::Escaped(text) => {
+            content.text("type", "text");
+            content.escaped("text", text);
         }
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn read(
             }
         });
     });
-    call.era.keep_list(result);
+    call.era.keep_list(call.world.catalog, result);
     let version = schema::stored_document(found);
     Ok(match part {
         Some(part) => CallOutcome::Shared { part, version },

@@ -64,6 +64,8 @@ pub struct Server {
     pub(crate) command_clients: Vec<String>,
     /// Whether clients may be on other machines.
     pub(crate) is_remote: bool,
+    /// Whether other servers may answer requests of a legacy session that began here.
+    pub(crate) shares_sessions: bool,
     identity: ServerIdentity,
     /// Name, title and version as a JSON object.
     pub(crate) info: Box<str>,
@@ -97,6 +99,7 @@ impl Server {
             tools,
             command_clients: Vec::new(),
             is_remote: false,
+            shares_sessions: false,
             identity: identity.clone(),
             info: String::from_utf8_lossy(&info).into(),
         }
@@ -126,6 +129,14 @@ impl Server {
     #[must_use]
     pub fn for_remote_clients(mut self) -> Self {
         self.is_remote = true;
+        self
+    }
+
+    /// The same, for one of several servers that answer the requests of a legacy session in any order:
+    /// what only one of them would know (subscriptions, open questions) is not offered to it.
+    #[must_use]
+    pub fn with_shared_sessions(mut self) -> Self {
+        self.shares_sessions = true;
         self
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn get(
         uri: uri.to_string(),
     })?;
     result.object("skill", |item| schema::skill(found.skill, item));
-    call.era.keep_list(result);
+    call.era.keep_list(call.world.catalog, result);
     Ok(CallOutcome::Complete)
 }
 
@@ -91,6 +91,6 @@ pub(crate) fn read_directory(
         call.server.pages().keep(&catalog);
     }
     // The extension does not require it here, but some clients do.
-    call.era.keep_list(result);
+    call.era.keep_list(call.world.catalog, result);
     Ok(CallOutcome::Complete)
 }

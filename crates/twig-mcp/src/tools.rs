@@ -50,7 +50,7 @@ pub(crate) fn list(
     result.list("tools", offered(call), |buffer, tool| {
         json::object(buffer, |item| tool.write(trigger, has_many, item));
     });
-    call.era.keep_list(result);
+    call.era.keep_list(call.world.catalog, result);
     Ok(CallOutcome::Complete)
 }
 

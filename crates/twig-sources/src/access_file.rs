@@ -1,5 +1,5 @@
-//! The file with the keys and roles of a server: changed by commands under a lock, and followed by
-//! servers.
+//! The form of keys and roles, and the file that has them where there is no database: changed by
+//! commands under a lock, and followed by servers.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,13 @@ use twig_core::access::{
 use twig_core::audit::{AuditEntry, ChainDigest};
 use twig_core::store::{Timestamp, hex, read_hex};
 
+use crate::access_store_error::AccessStoreError;
 use crate::locked_file::{LockError, LockedFile, read_file};
 use crate::stamp::SeenStamp;
 use crate::write_file::NewFile;
 
 /// The form of the file; a later one is refused.
 const FORM: u32 = 1;
-
-/// Why keys and roles were not changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AccessFileError {
-    /// The change itself was refused.
-    #[error(transparent)]
-    Refused(#[from] AccessError),
-    /// The file is gone, though keys were made.
-    #[error("the file is gone, though keys were made")]
-    Lost,
-    /// The file could not be read or written.
-    #[error(transparent)]
-    File(#[from] LockError),
-}
 
 /// The file beside the record that says that there was one: a server whose record was lost must not
 /// answer everybody.
@@ -40,7 +26,7 @@ pub fn access_marker(path: &Path) -> PathBuf {
 }
 
 /// Whether keys were made, also if their file is gone.
-fn is_expected(path: &Path) -> bool {
+pub(crate) fn is_expected(path: &Path) -> bool {
     access_marker(path).symlink_metadata().is_ok()
 }
 
@@ -61,11 +47,20 @@ pub fn read_access(path: &Path) -> io::Result<AccessRecord> {
         .map_or(Ok(AccessRecord::default()), from_bytes)
 }
 
+/// Reads the keys and roles; an error if keys were made and their file is gone.
+pub(crate) fn read_whole(path: &Path) -> Result<AccessRecord, AccessStoreError> {
+    let record = read_access(path).map_err(AccessStoreError::Unreadable)?;
+    if !record.asks_for_keys() && is_expected(path) {
+        return Err(AccessStoreError::Lost);
+    }
+    Ok(record)
+}
+
 /// Reads the record, changes it and writes it, while no other command does the same.
-pub fn change_access<R>(
+pub(crate) fn change_access<R>(
     path: &Path,
     change: impl FnOnce(&mut AccessRecord) -> Result<R, AccessError>,
-) -> Result<R, AccessFileError> {
+) -> Result<R, AccessStoreError> {
     let file = LockedFile::open(path)?;
     let before = file.read().map_err(LockError::from)?;
     let read = before.as_deref();
@@ -74,7 +69,7 @@ pub fn change_access<R>(
     let result = change(&mut record)?;
     let bytes = to_bytes(&record).map_err(LockError::from)?;
     if before.is_none() && is_expected(path) {
-        return Err(AccessFileError::Lost);
+        return Err(AccessStoreError::Lost);
     }
     if before.as_deref() != Some(&*bytes) {
         expect(path, &file)?;
@@ -86,30 +81,27 @@ pub fn change_access<R>(
 
 /// The file, as a server last read it.
 #[derive(Debug)]
-pub struct FollowedAccess {
+pub(crate) struct FollowedAccessFile {
     path: PathBuf,
     seen: SeenStamp,
 }
 
-impl FollowedAccess {
+impl FollowedAccessFile {
     /// Follows a file, which need not exist, and reads it.
-    pub fn new(path: &Path) -> io::Result<(Self, AccessRecord)> {
+    pub(crate) fn new(path: &Path) -> Result<(Self, AccessRecord), AccessStoreError> {
         let seen = SeenStamp::at(path);
-        let record = read_access(path)?;
-        if !record.asks_for_keys() && is_expected(path) {
-            return Err(io::Error::other("the file is gone, though keys were made"));
-        }
+        let record = read_whole(path)?;
         let path = path.to_owned();
         Ok((Self { path, seen }, record))
     }
 
     /// The file.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// The record, if the file changed since it was last read; an error if it cannot be read now.
-    pub fn look(&mut self) -> Option<io::Result<AccessRecord>> {
+    pub(crate) fn look(&mut self) -> Option<io::Result<AccessRecord>> {
         let now = SeenStamp::at(&self.path);
         if self.seen.holds(&now) {
             return None;
@@ -176,7 +168,7 @@ struct ChangeForm {
     sha256: String,
 }
 
-fn to_bytes(record: &AccessRecord) -> io::Result<Vec<u8>> {
+pub(crate) fn to_bytes(record: &AccessRecord) -> io::Result<Vec<u8>> {
     let keys = record.keys.iter().map(|key| KeyForm {
         id: key.id.to_string(),
         name: key.name.to_string(),
@@ -213,7 +205,7 @@ fn to_bytes(record: &AccessRecord) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn from_bytes(bytes: &[u8]) -> io::Result<AccessRecord> {
+pub(crate) fn from_bytes(bytes: &[u8]) -> io::Result<AccessRecord> {
     #[derive(Deserialize)]
     struct OnlyForm {
         form: u32,
@@ -318,7 +310,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.json");
         let refused = change_access(&path, |record| record.revoke_key("anna", Timestamp(0)));
-        assert!(matches!(refused, Err(AccessFileError::Refused(_))));
+        assert!(matches!(refused, Err(AccessStoreError::Refused(_))));
         assert!(!path.exists() && !access_marker(&path).exists());
     }
 
@@ -340,14 +332,14 @@ mod tests {
                 )
             })
         };
-        assert!(FollowedAccess::new(&path).is_ok());
+        assert!(FollowedAccessFile::new(&path).is_ok());
         create("anna").unwrap();
-        assert!(FollowedAccess::new(&path).is_ok());
+        assert!(FollowedAccessFile::new(&path).is_ok());
         std::fs::remove_file(&path).unwrap();
-        assert!(FollowedAccess::new(&path).is_err());
-        assert!(matches!(create("ben"), Err(AccessFileError::Lost)));
+        assert!(FollowedAccessFile::new(&path).is_err());
+        assert!(matches!(create("ben"), Err(AccessStoreError::Lost)));
         std::fs::remove_file(access_marker(&path)).unwrap();
-        assert!(FollowedAccess::new(&path).is_ok());
+        assert!(FollowedAccessFile::new(&path).is_ok());
     }
 
     #[test]

@@ -140,6 +140,15 @@ impl Bodies for LiveCatalog {
     }
 }
 
+/// The folder of documents outside a project's own, and the path in it of a file, if it is one of
+/// those.
+pub(crate) fn beside_of<'l>(
+    library: &'l Library,
+    path: &'l RelativePath,
+) -> Option<(&'l str, &'l str)> {
+    below(library.documents_beside.as_ref()?, path.as_str())
+}
+
 /// The folder of documents outside a project's own, and the path in it of one of its files.
 fn below<'p>(folder: &'p RelativePath, path: &'p str) -> Option<(&'p str, &'p str)> {
     let path = path.strip_prefix(folder.as_str())?.strip_prefix('/')?;

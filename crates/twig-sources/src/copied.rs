@@ -1,7 +1,7 @@
 //! Everything of a project: what it is, every version that is kept, labels, and the log of changes.
 
 use twig_core::plan::{ItemRow, RecordedChange, StoredProject};
-use twig_core::store::{Digest, ItemKind, LabelName, StoreName, Version};
+use twig_core::store::{Digest, ItemKind, LabelName, StoreError, StoreName, Version};
 
 /// A project to be written to another store as it is.
 #[derive(Debug)]
@@ -39,6 +39,14 @@ pub(crate) fn contents(projects: &[CopiedProject]) -> Vec<Digest> {
     digests.sort_unstable();
     digests.dedup();
     digests
+}
+
+/// The refusal of a workspace that has, or had, projects of its own.
+pub(crate) fn not_empty(workspace: &StoreName) -> StoreError {
+    StoreError::Unavailable(format!(
+        "Workspace '{workspace}' of the place to copy to is not empty, and nothing was copied: name \
+         another one with `--name NAME`"
+    ))
 }
 
 /// How many prompts, resources and bytes of versions a project had after a change.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use twig_clients::format::Options;
 use twig_core::{
@@ -46,6 +47,17 @@ pub struct Remembered {
     pub repository: Option<PathBuf>,
     /// The workspace whose people alone may read it on a server with keys.
     pub workspace: Option<Box<str>>,
+    /// How a server follows the package, if it does.
+    pub followed: Option<FollowSettings>,
+}
+
+/// How a server follows a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowSettings {
+    /// The time between two looks at the source.
+    pub every: Duration,
+    /// The file with the token for https.
+    pub token_file: Option<PathBuf>,
 }
 
 /// A mistake in the configuration.

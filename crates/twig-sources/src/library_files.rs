@@ -17,6 +17,7 @@ use twig_core::document::{HEAD, Head};
 use twig_core::parse::documents::{DocumentLayout, FoundDocument};
 use twig_core::parse::library::LibraryRoot;
 use twig_core::parse::project::CONFIG;
+use twig_core::state_hash::StateHash;
 use twig_core::{
     BodyError, FileRole, LibraryKind, Limits, NotAFile, ProblemCode, RelativePath, Severity,
 };
@@ -29,6 +30,7 @@ use crate::packages::PackagedFiles;
 use crate::reader::{ReadBytes, ReadFile, SavePatience, read_beneath, read_head, text_of};
 use crate::root::Root;
 use crate::stamp::SeenStamp;
+use crate::unsaved::UnsavedTexts;
 
 /// From this many unknown files on, threads are worth starting.
 const MANY: usize = 256;
@@ -45,6 +47,8 @@ pub(crate) struct FileRules<'r> {
     config: Option<&'r ReadFile>,
     /// What its files must be, in a package.
     package: Option<&'r PackagedFiles>,
+    /// Texts that count instead of what is on disk.
+    unsaved: Option<&'r UnsavedTexts>,
     /// Bytes that were read since the refresh began.
     read: AtomicU64,
     /// Whether any file was read since then.
@@ -67,6 +71,7 @@ impl<'r> FileRules<'r> {
             inner,
             config: None,
             package: None,
+            unsaved: None,
             read: AtomicU64::new(0),
             is_any_read: AtomicBool::new(false),
         }
@@ -82,6 +87,28 @@ impl<'r> FileRules<'r> {
     pub(crate) fn with_package(mut self, package: Option<&'r PackagedFiles>) -> Self {
         self.package = package;
         self
+    }
+
+    /// The same as if these texts were saved.
+    pub(crate) fn with_unsaved(mut self, unsaved: Option<&'r UnsavedTexts>) -> Self {
+        self.unsaved = unsaved;
+        self
+    }
+
+    /// The unsaved text of a file that is on disk, as if it were read.
+    fn unsaved(&self, path: &Path, limit: usize) -> Option<Result<ReadBytes, BodyError>> {
+        let text = self.unsaved?.text(path)?;
+        let mut stamp = *SeenStamp::at(path).stamp()?;
+        stamp.size = text.len() as u64;
+        if text.len() > limit {
+            let size = stamp.size;
+            return Some(Err(BodyError::TooLarge { size, limit }));
+        }
+        Some(Ok(ReadBytes {
+            bytes: text.as_bytes().to_vec(),
+            stamp,
+            is_executable: false,
+        }))
     }
 
     /// Refuses a file of a package that was changed.
@@ -136,16 +163,35 @@ impl LibraryFiles {
         changed | tree.is_some_and(|tree| tree.refresh(rules))
     }
 
-    /// Requests a file's text, and reads it if it was not requested before.
+    /// Requests a file's text, and reads it if it was not requested before, or dropped since.
     pub(crate) fn want_text(&mut self, rules: &FileRules<'_>, path: &str, limit: usize) {
-        if let (None, Ok(path)) = (self.named(path), RelativePath::parse(path)) {
+        if let Some(file) = self.named_mut(path) {
+            if matches!(file.content, Ok(FileContent::Dropped(_))) {
+                file.content = Err(BodyError::NotFound);
+                file.read(&Base::new(rules.folder, ""), rules, None);
+            }
+        } else if let Ok(path) = RelativePath::parse(path) {
             let mut file = LibraryFile::new(path, ListedKind::Unsure, Want::Text(limit));
-            match rules.config.filter(|_| file.path.as_str() == CONFIG) {
+            let config = rules.config.filter(|_| rules.unsaved.is_none());
+            match config.filter(|_| file.path.as_str() == CONFIG) {
                 Some(read) => file.give(read),
                 None => drop(file.refresh(&Base::new(rules.folder, ""), rules, u64::MAX, None)),
             }
             self.named.push(file);
         }
+    }
+
+    /// Frees a text that was parsed. It is needed again only if the library is made again.
+    pub(crate) fn drop_text(&mut self, path: &str) {
+        if let Some(file) = self.named_mut(path)
+            && let Ok(FileContent::Text { text, has_mark }) = &file.content
+        {
+            file.content = Ok(FileContent::Dropped(state(text, *has_mark)));
+        }
+    }
+
+    fn named_mut(&mut self, path: &str) -> Option<&mut LibraryFile> {
+        self.named.iter_mut().find(|it| it.path.as_str() == path)
     }
 
     /// A file that was requested by its name.
@@ -272,7 +318,12 @@ impl Want {
 /// What was read of a file.
 #[derive(Debug, PartialEq)]
 pub(crate) enum FileContent {
-    Text { text: String, has_mark: bool },
+    Text {
+        text: String,
+        has_mark: bool,
+    },
+    /// The [`state`] of a text that is not kept.
+    Dropped(u64),
     Head(FoundDocument),
     Client(Reading, Option<Box<SkillFileFound>>),
 }
@@ -413,7 +464,12 @@ impl LibraryFile {
             None => SavePatience::for_scan(self.size > 0),
         };
         let (path, is_listed) = (self.path.as_str(), self.entry == ListedKind::File);
+        let full = rules.unsaved.map(|_| self.full(base));
         let whole = |opened, limit| {
+            let unsaved = full.as_ref().and_then(|path| rules.unsaved(path, limit));
+            if let Some(unsaved) = unsaved {
+                return unsaved;
+            }
             let read = read_beneath(opened, rules.root(), path, is_listed, limit, patience);
             read.and_then(|read| rules.as_fetched(path, read))
         };
@@ -453,7 +509,12 @@ impl LibraryFile {
             Want::Head => read.and_then(|read| self.document(&read, rules.limits)),
             Want::Link | Want::Client(_) => Ok(self.of_client(base, rules, read)),
         };
-        let changed = content != self.content;
+        let changed = match (&content, &self.content) {
+            (Ok(FileContent::Text { text, has_mark }), Ok(FileContent::Dropped(known))) => {
+                state(text, *has_mark) != *known
+            }
+            (new, known) => new != known,
+        };
         if changed {
             self.content = content;
         }
@@ -602,6 +663,14 @@ fn refresh_all(
             .map(|helper| helper.is_ok_and(|helper| helper.join().unwrap_or(true)));
         differ.fold(false, |changed, differs| changed | differs)
     })
+}
+
+/// Tells a text from the one that was there before.
+fn state(text: &str, has_mark: bool) -> u64 {
+    let mut hash = StateHash::default();
+    hash.part(&[u8::from(has_mark)]);
+    hash.part(text.as_bytes());
+    hash.end()
 }
 
 /// A hash of bytes without protection against collisions; speed matters, since thousands of files

@@ -14,6 +14,7 @@ use twig_core::parse::library::{
     functions_library, twig_layout,
 };
 use twig_core::parse::project::{CONFIG, ProjectConfig, project_config};
+use twig_core::problem::SERVED_MEANWHILE;
 use twig_core::{
     BodyError, FileRole, FunctionSource, Library, LibraryKind, LibraryName, LibraryPackage,
     ListingRules, Problem, ProblemCode, RelativePath, Severity, UriTemplate,
@@ -30,6 +31,7 @@ use crate::settings::Settings;
 use crate::source_files::{ReadFrom, SourceFiles};
 use crate::trust::Trust;
 use crate::trust::guard::Guard;
+use crate::unsaved::UnsavedTexts;
 
 /// The URI prefix of a definition's documents.
 const PREFIX: &str = "architecture://";
@@ -149,14 +151,43 @@ impl LibraryFolder {
         Ok(state.refresh(settings, trust, lists, candidate, is_first))
     }
 
+    /// The library as it would be if these texts were saved; `None` if it would be none.
+    pub(crate) fn with_unsaved(
+        &self,
+        settings: &Settings,
+        trust: &Trust,
+        lists: &PackageLists,
+        texts: &UnsavedTexts,
+    ) -> Option<Arc<Library>> {
+        let state = Self {
+            good: self.good.clone(),
+            ..Self::new(self.folder.clone(), &self.candidate)
+        };
+        let texts = Some(texts);
+        let read = state.refresh_with(settings, trust, lists, &self.candidate, true, texts);
+        read.map(|read| read.library)
+    }
+
     /// Reads the changes; `None` if it is no longer a library.
     pub(crate) fn refresh(
+        self,
+        settings: &Settings,
+        trust: &Trust,
+        lists: &PackageLists,
+        candidate: &Candidate,
+        is_first: bool,
+    ) -> Option<Self> {
+        self.refresh_with(settings, trust, lists, candidate, is_first, None)
+    }
+
+    fn refresh_with(
         mut self,
         settings: &Settings,
         trust: &Trust,
         lists: &PackageLists,
         candidate: &Candidate,
         is_first: bool,
+        unsaved: Option<&UnsavedTexts>,
     ) -> Option<Self> {
         let (folder, files) = (&self.folder, &mut self.files);
         let (kind, options, inner) = (candidate.kind, candidate.options, &candidate.inner);
@@ -165,7 +196,8 @@ impl LibraryFolder {
         let packaged = packaged.map(|it| lists.of(settings.packages.as_deref(), it));
         let rules = rules
             .with_config(candidate.config.as_deref())
-            .with_package(packaged.as_ref());
+            .with_package(packaged.as_ref())
+            .with_unsaved(unsaved);
         let changed = files.refresh(&rules, candidate.manifest);
         let is_parsed = changed || is_first || has_moved(files, &rules);
         if is_parsed {
@@ -247,6 +279,7 @@ fn twig(files: &mut LibraryFiles, rules: &FileRules<'_>) -> Option<ReadLibrary> 
     let config = config(files, rules, &looker, usual, true);
     library.problems.extend(config.problems);
     files.keep(looker);
+    files.drop_text(MANIFEST);
     Some((library, layout, is_good))
 }
 
@@ -447,10 +480,9 @@ fn watched_definitions(root: &Path) -> impl Iterator<Item = PathBuf> {
 fn keep_good(good: &Library, broken: Vec<Problem>) -> Library {
     let mut kept = good.clone();
     let broken = broken.into_iter().map(|problem| {
-        let meanwhile = "the prompts of the last good version are served meanwhile";
         let help = match &problem.help {
-            Some(help) => format!("{help}; {meanwhile}"),
-            None => meanwhile.to_owned(),
+            Some(help) => format!("{help}; {SERVED_MEANWHILE}"),
+            None => SERVED_MEANWHILE.to_owned(),
         };
         problem.with_help(help)
     });

@@ -9,17 +9,18 @@ use twig_core::{Library, LibraryKind, LibraryName, Problem, ProblemCode, Severit
 
 use crate::candidate::Candidate;
 use crate::client_folder::loaders;
-use crate::followed_config::{FollowedConfig, LiveSettings};
+use crate::followed_config::{FollowedConfig, LiveSettings, Remembered};
 use crate::found::{FoundLibrary, PlaceOrigin, SearchedPlace};
 use crate::library_folder::LibraryFolder;
 use crate::names;
-use crate::packages::{FollowedLock, PackageLists};
+use crate::packages::{FollowedLocks, FollowedRecord, PackageLists};
 use crate::place::LibraryPlace;
 use crate::reach::{Mounts, Reach};
 use crate::settings::Settings;
 use crate::source_files::ReadFrom;
 use crate::stamp::SeenStamp;
 use crate::trust::Trust;
+use crate::unsaved::UnsavedTexts;
 
 /// The known state of the disk.
 #[derive(Debug)]
@@ -31,8 +32,10 @@ pub(crate) struct LibrarySet {
     /// Problems of the places rather than of a library.
     pub(crate) problems: Vec<Problem>,
     trust: Recorded,
-    /// The user's lock.
-    lock: Option<FollowedLock>,
+    /// The user's lock, and that of the packages that a server follows.
+    locks: FollowedLocks,
+    /// What the server that follows packages says about them.
+    followed: Option<FollowedRecord>,
     /// The files that packages must have.
     pub(crate) lists: Arc<PackageLists>,
     reach: Arc<Reach>,
@@ -100,13 +103,10 @@ pub(crate) struct Folders {
 
 impl LibrarySet {
     pub(crate) fn new(settings: &Settings, reach: Arc<Reach>) -> Self {
-        let mut lock = settings.lock.as_deref().map(FollowedLock::new);
-        if let Some(lock) = &mut lock {
-            lock.look();
-        }
-        let locked = lock.as_ref().map(|it| it.lock.clone()).unwrap_or_default();
+        let (own, followed) = (settings.lock.as_deref(), settings.followed_lock.as_deref());
+        let locks = FollowedLocks::new(own, followed);
         Self {
-            places: LibraryPlace::all(settings, &locked),
+            places: LibraryPlace::all(settings, &locks),
             kept: BTreeMap::new(),
             libraries: Vec::new(),
             problems: Vec::new(),
@@ -116,7 +116,8 @@ impl LibrarySet {
                 trust: Trust::default(),
                 problem: None,
             },
-            lock,
+            locks,
+            followed: followed.map(FollowedRecord::beside),
             lists: Arc::default(),
             reach,
             config: settings.config.clone(),
@@ -128,7 +129,7 @@ impl LibrarySet {
     /// Takes over a changed configuration: libraries of folders that it still has the same way stay
     /// as they are.
     fn look_at_config(&mut self) {
-        let is_relocked = self.lock.as_mut().is_some_and(FollowedLock::look);
+        let is_relocked = self.locks.look();
         let Some(live) = self.config.as_mut().and_then(FollowedConfig::look) else {
             if is_relocked {
                 self.replace((*self.settings).clone(), true);
@@ -161,8 +162,7 @@ impl LibrarySet {
     /// Takes over other settings; `has_names` is true if the names of prompts stay.
     fn replace(&mut self, settings: Settings, has_names: bool) {
         let mut before = std::mem::take(&mut self.places);
-        let lock = self.lock.as_ref().map(|it| it.lock.clone());
-        for place in LibraryPlace::all(&settings, &lock.unwrap_or_default()) {
+        for place in LibraryPlace::all(&settings, &self.locks) {
             let same = before.iter().position(|old| old.is_like(&place));
             self.places
                 .push(same.map_or(place, |at| before.swap_remove(at)));
@@ -301,9 +301,14 @@ impl LibrarySet {
             }
         }
         names::settle(settings, &mut candidates, &mut problems);
-        let locks = self.lock.iter().filter_map(|lock| lock.problem.as_ref());
+        let locks = self.locks.all().filter_map(|lock| lock.problem.as_ref());
         let locks = locks.chain(self.places.iter().filter_map(LibraryPlace::lock_problem));
         problems.extend(locks.cloned());
+        if let Some(followed) = &mut self.followed {
+            let remembered = settings.remembered.iter();
+            let wanted = remembered.filter(|it| it.followed.is_some());
+            problems.extend(followed.problems(wanted.filter_map(|it| it.package.as_ref())));
+        }
         self.trust.look(settings);
         problems.extend(self.trust.problem.clone());
         let config = self.config.as_ref().and_then(FollowedConfig::problem);
@@ -354,6 +359,18 @@ impl LibrarySet {
         Some(read)
     }
 
+    /// The libraries that unsaved texts belong to: as they are, and as they would be with the texts.
+    pub(crate) fn with_unsaved(&self, texts: &UnsavedTexts) -> Vec<(Arc<Library>, Arc<Library>)> {
+        let kept = self.kept.iter();
+        let kept = kept.filter(|(key, _)| texts.is_in(&key.root));
+        let replaced = kept.filter_map(|(_, kept)| {
+            let (settings, trust) = (&self.settings, &self.trust.trust);
+            let library = kept.with_unsaved(settings, trust, &self.lists, texts)?;
+            Some((kept.library(), library))
+        });
+        replaced.collect()
+    }
+
     /// The files that each library was read from.
     pub(crate) fn read_from(&self) -> impl Iterator<Item = ReadFrom> {
         self.kept.values().map(LibraryFolder::read_from)
@@ -389,7 +406,7 @@ impl LibrarySet {
             roots.extend(where_links_lead(folder));
         }
         roots.extend(self.trust.path.clone());
-        roots.extend(self.lock.as_ref().map(|lock| lock.path().to_path_buf()));
+        roots.extend(self.locks.all().map(|lock| lock.path().to_path_buf()));
         if let Some(config) = &self.config {
             roots.push(config.path().to_path_buf());
             roots.extend(where_links_lead(config.path()));
@@ -417,6 +434,13 @@ impl LibrarySet {
             .filter(|path| !self.is_away(path) && self.reach.answers(&mounts, path))
             .cloned()
             .collect()
+    }
+
+    /// The packages of the configuration that a server follows.
+    pub(crate) fn followed(&self) -> Vec<Remembered> {
+        let remembered = self.settings.remembered.iter();
+        let followed = remembered.filter(|it| it.followed.is_some());
+        followed.cloned().collect()
     }
 
     /// What was found where.

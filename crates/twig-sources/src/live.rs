@@ -6,9 +6,12 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
-use twig_core::store::StoreError;
-use twig_core::{Catalog, Library, ListingSettings, Problem, ProblemCode, Revisions};
+use twig_core::store::{Store, StoreError};
+use twig_core::{
+    Catalog, CatalogFilter, Library, ListingSettings, Problem, ProblemCode, Revisions,
+};
 
+use crate::followed_config::Remembered;
 use crate::found::SearchedPlace;
 use crate::library_set::{Folders, LibrarySet, ScanScope};
 use crate::packages::PackageLists;
@@ -18,6 +21,7 @@ use crate::reach::Reach;
 use crate::settings::Settings;
 use crate::source_files::AllSources;
 use crate::stamp::FileStamp;
+use crate::unsaved::UnsavedTexts;
 use crate::workspace_source::{OfferedChange, WorkspaceSource};
 
 /// Loads libraries, publishes a catalog of them, and another one whenever the disk changed.
@@ -35,6 +39,8 @@ pub struct LiveCatalog {
     project: Option<ProjectSource>,
     workspace: Option<WorkspaceSource>,
     scans: AtomicU64,
+    /// Counts changes of files that no list shows.
+    texts: AtomicU64,
     /// The folders that the client works in, as it said last; taken by the next check.
     roots: Mutex<Option<Vec<PathBuf>>>,
     /// Threads that follow the disk; they are notified of catalogs that another thread published.
@@ -42,6 +48,8 @@ pub struct LiveCatalog {
     log: Mutex<ProblemLog>,
     /// Whether there may be problems that are not logged yet.
     has_news: AtomicBool,
+    /// Whether the system reports changes of the folders.
+    is_watched: AtomicBool,
     lists: Arc<PackageLists>,
     /// Which folders may block a caller.
     pub(crate) reach: Arc<Reach>,
@@ -58,6 +66,8 @@ struct Parts {
     offered: Vec<Arc<Library>>,
     /// What lists show of them.
     listing: ListingSettings,
+    /// Whether something is served of a store that cannot be read now.
+    is_stale: bool,
 }
 
 /// The result of checking the disk.
@@ -109,10 +119,12 @@ impl LiveCatalog {
             reach,
             sources: AllSources::default(),
             scans: AtomicU64::new(0),
+            texts: AtomicU64::new(0),
             roots: Mutex::default(),
             watchers: Mutex::default(),
             log: Mutex::default(),
             has_news: AtomicBool::new(true),
+            is_watched: AtomicBool::new(false),
             settings,
         };
         live.follow_project();
@@ -134,7 +146,23 @@ impl LiveCatalog {
                 let _ = signals.send(Signal::Published);
             }
         }
+        let (current, is_stale) = (self.published(), self.is_stale());
+        if current.is_stale() == is_stale {
+            return current;
+        }
+        // Only the mark differs: nothing is announced.
+        self.publish(|parts| parts.is_stale = is_stale);
         self.published()
+    }
+
+    /// True if something is served of a store that cannot be read now.
+    fn is_stale(&self) -> bool {
+        let of_project = self.project.as_ref().is_some_and(ProjectSource::is_stale);
+        of_project
+            || self
+                .workspace
+                .as_ref()
+                .is_some_and(WorkspaceSource::is_stale)
     }
 
     /// Whether [`LiveCatalog::snapshot`] asks a store first, which may take a while.
@@ -217,6 +245,7 @@ impl LiveCatalog {
         let before = self.published();
         let next = Catalog::filtered(libraries, &self.settings.only);
         let next = counted(next.with_listing(&parts.listing), &before);
+        let next = next.with_staleness(parts.is_stale);
         let (old, new) = (before.revisions(), next.revisions());
         *lock(&self.current) = Arc::new(next);
         drop(parts);
@@ -235,6 +264,21 @@ impl LiveCatalog {
     /// If nothing did, this costs a `stat` for each folder and manifest.
     pub fn refresh(&self) -> Refresh {
         self.check(ScanScope::All)
+    }
+
+    /// The current catalog as it would be if these texts were saved. Nothing is published. What it
+    /// offers is `only`, or everything if that is empty.
+    pub fn with_unsaved(&self, texts: &UnsavedTexts, only: &CatalogFilter) -> Arc<Catalog> {
+        let replaced = lock(&self.shelf).with_unsaved(texts);
+        let parts = lock(&self.parts);
+        let libraries = parts.project.iter().chain(&parts.folders);
+        let libraries = libraries.chain(&parts.offered).map(|library| {
+            let mut pairs = replaced.iter();
+            let found = pairs.find(|(before, _)| Arc::ptr_eq(before, library));
+            Arc::clone(found.map_or(library, |(_, after)| after))
+        });
+        let catalog = Catalog::filtered(libraries, only);
+        Arc::new(catalog.with_listing(&parts.listing))
     }
 
     /// True if this very library was read from a file with this stamp.
@@ -315,8 +359,11 @@ impl LiveCatalog {
         if !self.settings.only.is_empty() {
             let catalog = self.published();
             let is_everywhere = |problem: &Problem| {
-                use ProblemCode::{BadConfig, BadLock, BadTrust, Store};
-                matches!(problem.code, BadConfig | BadLock | BadTrust | Store)
+                use ProblemCode::{BadConfig, BadLock, BadTrust, NotFollowed, Store};
+                matches!(
+                    problem.code,
+                    BadConfig | BadLock | BadTrust | NotFollowed | Store
+                )
             };
             problems.retain(|problem| is_everywhere(problem) || catalog.concerns(problem));
         }
@@ -338,6 +385,15 @@ impl LiveCatalog {
         self.workspace.as_ref()
     }
 
+    /// The store that a project of the catalog is kept in.
+    pub fn store_of(&self, library: &Library) -> Option<Arc<dyn Store>> {
+        let (workspace, _) = library.stored()?;
+        let selected = self.project.as_ref().map(ProjectSource::store);
+        let offered = || self.workspace.as_ref().and_then(WorkspaceSource::store);
+        let is_its = |store: &Arc<dyn Store>| store.workspace().as_str() == workspace;
+        selected.filter(is_its).or_else(|| offered().filter(is_its))
+    }
+
     /// Logs each problem, of places and of libraries, that did not exist at the last call.
     ///
     /// A [`CatalogWatch`](crate::CatalogWatch) calls it after each check; call it directly to log the problems of the
@@ -352,9 +408,34 @@ impl LiveCatalog {
         log.tell(places.iter().chain(catalog.problems()));
     }
 
+    /// The packages that a server follows, as the configuration says now.
+    pub fn followed(&self) -> Vec<Remembered> {
+        lock(&self.shelf).followed()
+    }
+
     /// How often the disk was checked.
     pub fn scans(&self) -> u64 {
         self.scans.load(Ordering::Relaxed)
+    }
+
+    /// A number that grows when a text may have changed that the catalog only refers to, such as a
+    /// prompt's file. It grows only while a thread follows the texts, see [`LiveCatalog::watch_texts`].
+    pub fn texts(&self) -> u64 {
+        self.texts.load(Ordering::Acquire)
+    }
+
+    /// Counts a change of a text.
+    pub(crate) fn count_text(&self) {
+        self.texts.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// True if the system reports changes of the folders; otherwise the disk is polled.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_watched(&self, is_watched: bool) {
+        self.is_watched.store(is_watched, Ordering::Relaxed);
     }
 
     /// The settings, with absolute paths.

@@ -20,6 +20,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use twig_core::BodyError;
 
+use crate::platform::{dir_facts, folder_lock, never_wait};
 use crate::root::body_error;
 use crate::write_file::{Existing, FileAccess, NewFile, folder_beneath, write_file};
 
@@ -95,8 +96,8 @@ impl LockedFolder {
                 }
                 Err(error) => return Err(error.into()),
             };
-            let lock = match dir.open(".") {
-                Ok(lock) => lock.into_std(),
+            let lock = match folder_lock(&dir) {
+                Ok(lock) => lock,
                 Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                     tracing::debug!("a folder is not locked, since it may not be read");
                     return Ok(Self { dir, lock: None });
@@ -170,6 +171,25 @@ impl LockedFile {
             Ok((folder_beneath(&dir, &path)?, file_name(&path)?))
         };
         Self::take(beside, target)
+    }
+
+    /// Waits for the lock on the file of this name in the folder that `open` finds. Nothing is
+    /// followed or created.
+    pub(crate) fn in_folder(
+        open: impl Fn() -> io::Result<Dir>,
+        name: &str,
+    ) -> Result<Self, LockError> {
+        let folder = LockedFolder::take(open)?;
+        Ok(Self {
+            beside: folder.dir.try_clone()?,
+            folder,
+            name: name.into(),
+        })
+    }
+
+    /// The folder that is locked.
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.folder.dir
     }
 
     fn take(
@@ -345,20 +365,7 @@ fn lock_error(error: io::Error) -> LockError {
 }
 
 fn is_same(one: &Dir, two: &Dir) -> bool {
-    matches!((identity(one), identity(two)), (Ok(one), Ok(two)) if one == two)
-}
-
-#[cfg(unix)]
-fn identity(dir: &Dir) -> io::Result<(u64, u64)> {
-    use cap_std::fs::MetadataExt;
-    let metadata = dir.dir_metadata()?;
-    Ok((metadata.dev(), metadata.ino()))
-}
-
-/// Folders have no identity on this system: the opened one is assumed to be the current one.
-#[cfg(not(unix))]
-fn identity(_dir: &Dir) -> io::Result<(u64, u64)> {
-    Ok((0, 0))
+    matches!((dir_facts(one), dir_facts(two)), (Ok(one), Ok(two)) if one == two)
 }
 
 /// The bytes of a file that will not be changed; `None` if there is none.
@@ -386,11 +393,7 @@ fn read(dir: &Dir, name: &OsStr) -> io::Result<Option<Vec<u8>>> {
     }
     let mut options = OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    cap_std::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
-    );
+    never_wait(&mut options);
     let file = dir.open_with(name, &options)?;
     let mut bytes = Vec::new();
     file.take(LONGEST + 1).read_to_end(&mut bytes)?;

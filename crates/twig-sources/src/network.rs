@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use crate::platform::network_kind;
+
 /// Kinds of file systems by their `statfs` number: NFS, SMB, CIFS, SMB2, 9p, FUSE, AFS (two), Ceph,
 /// Coda, NCP and `VirtualBox` folders.
-#[cfg(target_os = "linux")]
 const NETWORK: [u32; 12] = [
     0x6969,
     0x517b,
@@ -20,18 +21,9 @@ const NETWORK: [u32; 12] = [
     0x786f_4256,
 ];
 
-/// Whether a folder is on such a file system, where calls may also block.
-#[cfg(target_os = "linux")]
+/// Whether a folder is on such a file system, where calls may also block. Only Linux tells.
 pub fn is_network(path: &Path) -> bool {
-    rustix::fs::statfs(path).is_ok_and(|found| {
-        u32::try_from(found.f_type & 0xffff_ffff).is_ok_and(|kind| NETWORK.contains(&kind))
-    })
-}
-
-/// Whether a folder is on such a file system; unknown on this system.
-#[cfg(not(target_os = "linux"))]
-pub fn is_network(_path: &Path) -> bool {
-    false
+    network_kind(path).is_some_and(|kind| NETWORK.contains(&kind))
 }
 
 #[cfg(all(test, target_os = "linux"))]

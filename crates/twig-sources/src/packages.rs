@@ -1,7 +1,9 @@
 //! Packages on this machine: fetched with git or over https, kept by the digest of their files, and read-only.
 
+mod commit_agreement;
 mod contents;
 mod copied_files;
+mod follow_record;
 mod followed_lock;
 mod git_fetch;
 mod git_program;
@@ -15,14 +17,19 @@ mod upkeep;
 mod vendor;
 mod wanted;
 
+#[cfg(feature = "postgres")]
+pub(crate) use commit_agreement::agreement_key;
+pub use commit_agreement::{AgreedState, CommitAgreement, LookOutcome};
 pub use contents::{FetchHold, PackageStore};
 pub use copied_files::{CopiedFiles, PackagedCopy, packaged_copies};
-pub(crate) use followed_lock::FollowedLock;
+pub(crate) use follow_record::FollowedRecord;
+pub use follow_record::{FollowProblem, FollowRecord, FollowState};
+pub(crate) use followed_lock::{FollowedLock, FollowedLocks};
 pub use followed_lock::{LockTrouble, read_lock, read_lock_text};
 pub use git_fetch::{
     FetchedPackage, LeftOutFile, PackageFetcher, ReferenceKind, RemoteReferences, ResolvedReference,
 };
-pub use git_program::{FetchLimits, GitEnvironment};
+pub use git_program::{FetchLimits, FetchStop, GitEnvironment, GitLogin};
 pub use package_error::PackageError;
 pub(crate) use packaged_files::{PackageLists, PackagedFiles};
 pub use side_by_side::side_by_side;

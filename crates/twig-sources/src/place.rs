@@ -16,7 +16,6 @@ use std::sync::Arc;
 use twig_clients::format::Options;
 use twig_core::parse::library::MANIFEST;
 use twig_core::{LibraryKind, LibraryName, ListingRules, Problem, ProblemCode, Severity};
-use twig_packages::PackageLock;
 
 use self::inside::PlaceContents;
 use self::manifest::manifest_at;
@@ -27,6 +26,7 @@ use crate::client_folder::{self, LinkedSkills};
 use crate::detect::{self, DetectedLibrary, FolderLayout, has_definitions, has_functions};
 use crate::followed_config::Remembered;
 use crate::found::{FoundState, PlaceOrigin, Skipped};
+use crate::packages::FollowedLocks;
 use crate::repository_config::is_of_this_person;
 use crate::root::sentence;
 use crate::settings::Settings;
@@ -77,7 +77,7 @@ pub(crate) struct LibraryPlace {
 
 impl LibraryPlace {
     /// Every place in the settings, in order.
-    pub(crate) fn all(settings: &Settings, lock: &PackageLock) -> Vec<Self> {
+    pub(crate) fn all(settings: &Settings, locks: &FollowedLocks) -> Vec<Self> {
         let mut places: Vec<Self> = Vec::new();
         let is_new = |places: &[Self], path: &Path| !places.iter().any(|it| it.path == *path);
         for path in &settings.libraries {
@@ -103,7 +103,11 @@ impl LibraryPlace {
         };
         for remembered in settings.remembered.iter().filter(is_here) {
             let package = remembered.package.as_ref();
-            let package = package.map(|wanted| PackagePlace::find(settings, wanted, lock));
+            let package = package.map(|wanted| {
+                let is_followed = remembered.followed.is_some();
+                let locked = locks.find(wanted, is_followed);
+                PackagePlace::find(settings, wanted, locked, is_followed)
+            });
             let path = package.as_ref().map_or(&remembered.path, |it| &it.root);
             if package.is_some() || is_new(&places, path) {
                 let mut place = Self::new(path, PlaceOrigin::Configuration);

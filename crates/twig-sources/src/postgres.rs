@@ -4,11 +4,19 @@
 //! writes (`postgres/pg_writer`), one that reads, and one that listens for writes of others.
 
 mod database;
+mod isolation;
 mod loaded_rows;
+mod pg_access;
+mod pg_access_follower;
 mod pg_batch;
+mod pg_client;
 mod pg_commit;
+mod pg_compact;
 mod pg_copy;
+mod pg_facts;
 mod pg_fault;
+mod pg_followed;
+mod pg_hints;
 mod pg_queries;
 mod pg_reader;
 mod pg_rows;
@@ -22,7 +30,6 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 use twig_core::Limits;
 use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
@@ -33,17 +40,20 @@ use twig_core::store::{
 use uuid::Uuid;
 
 use self::database::PgDatabase;
+pub(crate) use self::pg_access::{PgAccess, PgAccessState};
+pub(crate) use self::pg_access_follower::FollowedPgAccess;
+use self::pg_client::PgClient;
 use self::pg_fault::PgFault;
+pub(crate) use self::pg_followed::PgAgreement;
 use self::pg_reader::PgStoreReader;
 use self::pg_watcher::PgWatcher;
 pub use self::pg_workspaces::PgWorkspaces;
-use self::pg_writer::PgWriter;
 pub use self::schema::Migrated;
-use crate::store::queue::QueueError;
-use crate::store::writer::WriteJob;
+use crate::store::queue::WriteJob;
+use crate::store::write_thread::LazyWriter;
 use crate::store::{Access, VerifiedRows};
 
-/// A parameter of a statement, and its type: no statement is prepared, so that poolers can be used.
+/// A parameter of a statement, and its type, which a statement that is not prepared needs.
 type PgValue<'v> = (&'v (dyn ToSql + Sync), Type);
 
 /// What the connections of an open workspace share.
@@ -62,8 +72,12 @@ struct PgShared {
 
 impl PgShared {
     /// Connects, and refuses tables of another version.
-    async fn connect_checked(&self, is_write: bool) -> Result<Client, PgFault> {
-        let client = self.database.connect().await?;
+    async fn connect_checked(&self, is_write: bool) -> Result<PgClient, PgFault> {
+        self.check(self.database.connect().await?, is_write).await
+    }
+
+    /// Refuses tables of another version.
+    async fn check(&self, client: PgClient, is_write: bool) -> Result<PgClient, PgFault> {
         schema::check(&client, is_write).await?;
         Ok(client)
     }
@@ -95,8 +109,7 @@ pub struct PgStore {
     reader: Arc<PgStoreReader>,
     access: Access,
     limits: Limits,
-    /// Started by the first write.
-    writer: Mutex<Option<PgWriter>>,
+    writer: LazyWriter,
 }
 
 impl PgStore {
@@ -113,36 +126,6 @@ impl PgStore {
     /// Compares all versions and contents with their digests.
     pub fn verify(&self) -> Result<VerifiedRows, StoreError> {
         self.reader.verify(&self.shared)
-    }
-
-    fn hand_over(&self, job: WriteJob) -> Result<(), Box<(WriteJob, StoreError)>> {
-        let could_not = |reason: &str| {
-            StoreError::Unavailable(format!(
-                "The change could not be made, nothing was written: {reason}"
-            ))
-        };
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let started = match writer.take() {
-            Some(started) => started,
-            None => match PgWriter::start(Arc::clone(&self.shared), self.limits.clone()) {
-                Ok(started) => started,
-                Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
-            },
-        };
-        let sent = started.send(job);
-        *writer = Some(started);
-        sent.map_err(|refused| {
-            let (job, reason) = *refused;
-            let error = match reason {
-                QueueError::Full => StoreError::Unavailable(format!(
-                    "Too many changes wait to be written to workspace '{}', nothing was written: \
-                     try again in a moment",
-                    self.shared.workspace
-                )),
-                QueueError::Ended => could_not("the thread that writes has ended"),
-            };
-            Box::new((job, error))
-        })
     }
 }
 
@@ -216,9 +199,7 @@ impl Store for PgStore {
 
     fn close(&self) {
         self.shared.is_closing.store(true, Ordering::Release);
-        let writer = self.writer.lock().map(|mut writer| writer.take());
-        // Wait for the thread without the lock: the callback of its last write may take it.
-        drop(writer);
+        self.writer.end();
     }
 
     fn write(&self, write: Write, done: OnWritten) {
@@ -231,10 +212,9 @@ impl Store for PgStore {
         if self.shared.is_closing.load(Ordering::Acquire) {
             return job.report(Err(crate::store::stopping()));
         }
-        if let Err(refused) = self.hand_over(job) {
-            let (job, error) = *refused;
-            job.report(Err(error));
-        }
+        self.writer.hand_over(&self.shared.workspace, job, || {
+            pg_writer::thread_work(Arc::clone(&self.shared), self.limits.clone())
+        });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use twig_core::store::{Digest, Project, StoreError, library};
+use twig_core::store::{Digest, Project, Store, StoreError, library};
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use crate::settings::Selected;
@@ -68,6 +68,17 @@ impl ProjectSource {
     pub(crate) fn library(&self) -> Option<Arc<Library>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.library.clone()
+    }
+
+    /// True if the store cannot be read now, and the last project is served.
+    pub(crate) fn is_stale(&self) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.problem.is_some()
+    }
+
+    /// The store that holds it.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        Arc::clone(&self.selected.store)
     }
 
     /// The content of a version of the project.

@@ -11,6 +11,7 @@ use twig_core::BodyError;
 
 pub(crate) use crate::patience::SavePatience;
 use crate::patience::{pause, until_folder_is_quiet};
+use crate::platform::is_executable;
 use crate::root::{Root, body_error};
 use crate::stamp::FileStamp;
 
@@ -197,20 +198,6 @@ fn fill(file: &mut File, bytes: &mut [u8]) -> std::io::Result<usize> {
     Ok(filled)
 }
 
-/// Systems without modes have no executable files.
-fn is_executable(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        metadata.permissions().mode() & 0o111 != 0
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
-    }
-}
-
 enum Attempt {
     Whole(ReadBytes),
     /// A program is writing: try again after this long.
@@ -286,7 +273,7 @@ fn folder_of(root: &Path, path: &str) -> PathBuf {
 }
 
 /// The text without its byte order mark and whether it had one, or why it is not text.
-fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
+pub(crate) fn decode(bytes: Vec<u8>) -> Result<(String, bool), BodyError> {
     if is_utf16(&bytes) {
         return Err(BodyError::Utf16);
     }

@@ -9,6 +9,7 @@ use twig_core::{BodyError, LibraryName, Limits};
 
 use crate::listing::FileLister;
 use crate::packages::REPOSITORY_WORDS;
+use crate::platform::{this_user, user};
 use crate::reader::{ReadFile, SavePatience, read_text};
 
 /// Reads the configuration in a `.twig` folder; `None` if there is none, or if another user put the
@@ -63,18 +64,11 @@ pub(crate) fn parse_config(folder: &Path, text: &str, limits: &Limits) -> Option
 }
 
 /// True if this user or root owns a folder: any user can create `.twig` in `/tmp`.
-#[cfg(unix)]
+///
+/// Where files have no users, every folder counts as this user's.
 pub fn is_of_this_person(folder: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let person = rustix::process::geteuid().as_raw();
     // Checks the symlink, not its target: the author of the symlink chose the target.
-    match folder.symlink_metadata() {
-        Ok(metadata) => [person, 0].contains(&metadata.uid()),
-        Err(_) => true,
-    }
-}
-
-#[cfg(not(unix))]
-pub fn is_of_this_person(_: &Path) -> bool {
-    true
+    let owner = folder.symlink_metadata().ok();
+    let owner = owner.and_then(|metadata| user(&metadata));
+    owner.is_none_or(|owner| owner == 0 || Some(owner) == this_user())
 }

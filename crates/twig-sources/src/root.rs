@@ -8,11 +8,10 @@ use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, OpenOptions};
-#[cfg(unix)]
-use cap_std::fs::{FileTypeExt, OpenOptionsExt};
 use sha2::{Digest, Sha256};
 use twig_core::{BodyError, NotAFile};
 
+use crate::platform;
 use crate::stamp::is_absence;
 
 /// A library's folder, held open.
@@ -57,28 +56,11 @@ impl Root {
     }
 
     /// Opens a folder in it, unless a symlink has that name.
-    #[cfg(unix)]
-    fn step_into(&self, name: &OsStr) -> Result<Self, BodyError> {
-        use rustix::fs::{Mode, OFlags, openat};
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let opened = openat(&self.dir, name, flags, Mode::empty());
-        let opened = opened.map_err(|error| body_error(&error.into()))?;
-        let dir = Dir::from_std_file(opened.into());
-        Ok(Self { dir })
-    }
-
-    /// Opens a folder in it, unless a symlink has that name.
-    #[cfg(not(unix))]
-    fn step_into(&self, name: &OsStr) -> Result<Self, BodyError> {
-        let found = self.dir.symlink_metadata(name);
-        if found.is_ok_and(|found| found.is_symlink()) {
-            return Err(BodyError::OutsideProject);
+    pub(crate) fn step_into(&self, name: &OsStr) -> Result<Self, BodyError> {
+        match platform::step_into(&self.dir, name) {
+            Ok(dir) => Ok(Self { dir }),
+            Err(error) => Err(body_error(&error)),
         }
-        let dir = self
-            .dir
-            .open_dir(name)
-            .map_err(|error| body_error(&error))?;
-        Ok(Self { dir })
     }
 
     /// Opens a folder beneath; nothing opened through it can leave it.
@@ -109,8 +91,7 @@ impl Root {
             Err(error) => return Err(body_error(&error)),
         };
         regular(metadata.file_type())?;
-        #[cfg(unix)]
-        if cap_std::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 == 0 {
+        if platform::mode_beneath(&metadata).is_some_and(|mode| mode & 0o111 == 0) {
             return Err(BodyError::NotExecutable);
         }
         Ok(())
@@ -128,8 +109,7 @@ impl Root {
     pub(crate) fn open_listed(&self, path: &str) -> Result<(std::fs::File, Metadata), BodyError> {
         let mut options = OpenOptions::new();
         options.read(true);
-        #[cfg(unix)]
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        platform::never_wait(&mut options);
         let trouble = |error| body_error(&error);
         let file = self.dir.open_with(path, &options).map_err(trouble)?;
         let file = file.into_std();
@@ -175,19 +155,7 @@ pub(crate) fn regular(kind: FileType) -> Result<(), BodyError> {
     if kind.is_dir() {
         return Err(BodyError::NotAFile(NotAFile::Folder));
     }
-    #[cfg(unix)]
-    {
-        if kind.is_fifo() {
-            return Err(BodyError::NotAFile(NotAFile::Fifo));
-        }
-        if kind.is_socket() {
-            return Err(BodyError::NotAFile(NotAFile::Socket));
-        }
-        if kind.is_block_device() || kind.is_char_device() {
-            return Err(BodyError::NotAFile(NotAFile::Device));
-        }
-    }
-    Err(BodyError::NotAFile(NotAFile::Unknown))
+    Err(BodyError::NotAFile(platform::kind_of(kind)))
 }
 
 /// An error of the system as an error of the port.
@@ -200,22 +168,10 @@ pub(crate) fn body_error(error: &io::Error) -> BodyError {
     if error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none() {
         return BodyError::Outside;
     }
-    if is_loop(error) {
+    if platform::has_symlink_loop(error) {
         return BodyError::Loop;
     }
     BodyError::Unreadable(sentence(error))
-}
-
-/// Whether an error reports a symlink loop.
-#[cfg(unix)]
-fn is_loop(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
-}
-
-/// Whether an error reports a symlink loop; unknown on this system.
-#[cfg(not(unix))]
-fn is_loop(_error: &io::Error) -> bool {
-    false
 }
 
 /// The system's message in lower case, without its number.

@@ -43,6 +43,8 @@ pub struct Settings {
     pub packages: Option<PathBuf>,
     /// The user's lock, which says which files the packages of the configuration have.
     pub lock: Option<PathBuf>,
+    /// The lock of the packages that a server follows.
+    pub followed_lock: Option<PathBuf>,
     /// The record of trusted libraries; without one no library is trusted.
     pub trust: Option<PathBuf>,
     /// The prefix of the bash functions of a `functions` library.
@@ -98,6 +100,7 @@ impl Default for Settings {
             watching: Watching::Auto,
             packages: None,
             lock: None,
+            followed_lock: None,
             trust: None,
             function_prefix: "prompt_".to_owned(),
             project: None,
@@ -135,6 +138,7 @@ impl Settings {
         self.trust = self.trust.map(|path| absolute(&path));
         self.packages = self.packages.map(|path| absolute(&path));
         self.lock = self.lock.map(|path| absolute(&path));
+        self.followed_lock = self.followed_lock.map(|path| absolute(&path));
         self
     }
 

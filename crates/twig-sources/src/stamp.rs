@@ -14,6 +14,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
+use crate::platform::facts;
+
 /// From this age on a stamp proves that nothing changed.
 const SETTLED: Duration = Duration::from_millis(50);
 
@@ -46,27 +48,14 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
-    #[cfg(unix)]
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
+        let facts = facts(metadata);
         Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
-            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
-        }
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        let modified = metadata.modified().map_or(0, since_1970);
-        Self {
-            device: 0,
-            inode: metadata.created().map_or(0, since_1970).cast_unsigned(),
+            device: facts.device,
+            inode: facts.inode,
             size: metadata.len(),
-            modified,
-            changed: modified,
+            modified: facts.modified,
+            changed: facts.changed,
         }
     }
 
@@ -182,11 +171,6 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidFilename
     )
-}
-
-#[cfg(unix)]
-fn nanos(seconds: i64, nanos: i64) -> i64 {
-    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanos)
 }
 
 fn since_1970(time: SystemTime) -> i64 {

@@ -22,7 +22,8 @@ mod sqlite_error;
 mod watcher;
 mod workspace_handle;
 mod workspaces;
-pub(crate) mod writer;
+pub(crate) mod write_thread;
+mod writer;
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -40,7 +41,7 @@ pub use self::audit::VerifiedRows;
 pub use self::clock::now;
 pub use self::compact::Reclaimed;
 use self::open::open;
-use self::queue::QueueError;
+use self::queue::WriteJob;
 use self::reader::StoreReader;
 use self::sql::Sql;
 use self::sqlite_error::SqliteError;
@@ -49,7 +50,7 @@ use self::workspace_handle::WorkspaceHandle;
 #[cfg(feature = "postgres")]
 pub(crate) use self::workspace_handle::stopping;
 pub use self::workspaces::{DEFAULT_WORKSPACE, Workspaces};
-use self::writer::{StoreWriter, WriteJob};
+use self::write_thread::LazyWriter;
 
 /// What a workspace is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +69,7 @@ pub struct SqliteStore {
     handle: WorkspaceHandle,
     limits: Limits,
     reader: Arc<Mutex<StoreReader>>,
-    /// Started by the first write.
-    writer: Mutex<Option<StoreWriter>>,
+    writer: LazyWriter,
 }
 
 impl SqliteStore {
@@ -79,7 +79,7 @@ impl SqliteStore {
             handle,
             limits,
             reader: Arc::new(Mutex::new(StoreReader::new(opened))),
-            writer: Mutex::new(None),
+            writer: LazyWriter::default(),
         })
     }
 
@@ -120,41 +120,6 @@ impl SqliteStore {
             }))
         })
     }
-
-    fn hand_over(&self, job: WriteJob) -> Result<(), Box<(WriteJob, StoreError)>> {
-        let could_not = |reason: &str| {
-            StoreError::Unavailable(format!(
-                "The change could not be made, nothing was written: {reason}"
-            ))
-        };
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let started = match writer.take() {
-            Some(started) => started,
-            None => {
-                match StoreWriter::start(
-                    &self.handle,
-                    self.limits.clone(),
-                    Arc::clone(&self.reader),
-                ) {
-                    Ok(started) => started,
-                    Err(error) => return Err(Box::new((job, could_not(&error.to_string())))),
-                }
-            }
-        };
-        let sent = started.send(job);
-        let reason = sent.as_ref().err().map(|refused| &refused.1);
-        if !matches!(reason, Some(QueueError::Ended)) {
-            *writer = Some(started);
-        }
-        sent.map_err(|refused| {
-            let (job, reason) = *refused;
-            let error = match reason {
-                QueueError::Full => self.handle.full(),
-                QueueError::Ended => could_not("the thread that writes has ended"),
-            };
-            Box::new((job, error))
-        })
-    }
 }
 
 impl Drop for SqliteStore {
@@ -174,17 +139,7 @@ impl Store for SqliteStore {
 
     fn projects(&self) -> Result<Vec<Summary>, StoreError> {
         let rows = self.reader().read(&self.handle, rows::projects)?;
-        let summary = |row: StoredProject| Summary {
-            id: row.id,
-            name: row.name,
-            prompts: row.prompts,
-            resources: row.resources,
-            history: row.history,
-            changes: row.rev,
-            created: row.created,
-            changed: row.changed,
-        };
-        Ok(rows.into_iter().map(summary).collect())
+        Ok(rows.into_iter().map(StoredProject::summary).collect())
     }
 
     fn project(&self, name: &StoreName) -> Result<Option<Project>, StoreError> {
@@ -195,13 +150,7 @@ impl Store for SqliteStore {
         let content = self
             .reader()
             .read(&self.handle, |sql| rows::content(sql, digest))?;
-        content.ok_or_else(|| {
-            StoreError::Unavailable(format!(
-                "The content is no longer in workspace '{}': its project was deleted, or this \
-                 version was dropped",
-                self.handle.workspace
-            ))
-        })
+        content.ok_or_else(|| content_gone(&self.handle.workspace))
     }
 
     fn history(
@@ -263,9 +212,7 @@ impl Store for SqliteStore {
 
     fn close(&self) {
         self.handle.is_closing.store(true, Ordering::Release);
-        let writer = self.writer.lock().map(|mut writer| writer.take());
-        // Wait for the thread without the lock: the callback of its last write may take it.
-        drop(writer);
+        self.writer.end();
         self.reader().close();
     }
 
@@ -276,11 +223,28 @@ impl Store for SqliteStore {
             let workspace = self.handle.workspace.clone();
             return job.report(Err(StoreError::ReadOnly { workspace }));
         }
-        if let Err(refused) = self.hand_over(job) {
-            let (job, error) = *refused;
-            job.report(Err(error));
-        }
+        self.writer.hand_over(&self.handle.workspace, job, || {
+            writer::thread_work(&self.handle, self.limits.clone(), Arc::clone(&self.reader))
+        });
     }
+}
+
+/// The error for a content that a version named once.
+pub(crate) fn content_gone(workspace: &StoreName) -> StoreError {
+    StoreError::Unavailable(format!(
+        "The content is no longer in workspace '{workspace}': its project was deleted, or this \
+         version was dropped"
+    ))
+}
+
+/// The error for a workspace that is not among those that there are.
+pub(crate) fn no_such_workspace(name: &StoreName, there: &[StoreName]) -> StoreError {
+    let names = there.iter().map(StoreName::as_str);
+    let near = twig_core::suggest::did_you_mean(name.as_str(), names);
+    let near = near.map_or_else(String::new, |near| format!("; {near}"));
+    StoreError::Unavailable(format!(
+        "Workspace '{name}' does not exist: make it with `twig workspace create {name}`{near}"
+    ))
 }
 
 /// The version that a choice means.

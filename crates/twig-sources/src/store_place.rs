@@ -1,7 +1,6 @@
 //! Where workspaces are: a folder of SQLite files, or a PostgreSQL database.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use twig_core::Limits;
 use twig_core::plan::{ChangeQuery, CheckedChain, RecordedChange};
@@ -11,9 +10,14 @@ use twig_core::store::{
 };
 
 use crate::copied::CopiedProject;
+use crate::database_address::DatabaseAddress;
+use crate::database_facts::DatabaseFacts;
+use crate::packages::CommitAgreement;
 #[cfg(feature = "postgres")]
-use crate::postgres::{PgStore, PgWorkspaces};
-use crate::store::{Access, SqliteStore, VerifiedRows, Workspaces};
+use crate::postgres::{PgAgreement, PgStore, PgWorkspaces};
+use crate::store::{Access, OldVersions, SqliteStore, VerifiedRows, Workspaces};
+use crate::store_health::StoreHealth;
+use crate::store_roles::StoreRoles;
 
 /// Where workspaces are.
 #[derive(Debug, Clone)]
@@ -31,21 +35,29 @@ impl StorePlace {
         Self::Folder(Workspaces::new(folder))
     }
 
-    /// The workspaces in the database with this URL; nothing is connected yet. What servers answer is
-    /// at most `freshness` old.
+    /// The workspaces in a database; nothing is connected yet.
     #[cfg(feature = "postgres")]
-    pub fn database(url: &str, freshness: Duration) -> Result<Self, StoreError> {
-        Ok(Self::Database(PgWorkspaces::new(url, freshness)?))
+    pub fn database(address: &DatabaseAddress) -> Result<Self, StoreError> {
+        Ok(Self::Database(PgWorkspaces::new(address)?))
     }
 
     /// The same without PostgreSQL: an error.
     #[cfg(not(feature = "postgres"))]
-    pub fn database(_url: &str, _freshness: Duration) -> Result<Self, StoreError> {
+    pub fn database(_address: &DatabaseAddress) -> Result<Self, StoreError> {
         Err(StoreError::Unavailable(
             "This build of Twig has no PostgreSQL: remove the URL of the store, or use a build with \
              the feature `postgres`"
                 .to_owned(),
         ))
+    }
+
+    /// Where the database is, without the password; `None` for files.
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => Some(database.address()),
+        }
     }
 
     /// The names of all workspaces, sorted.
@@ -101,16 +113,54 @@ impl StorePlace {
         })
     }
 
-    /// Creates the tables of a database or brings them up to date: their version before, 0 if there
-    /// were none, and now. `None` for files, which are migrated when they are opened.
-    pub fn migrate(&self) -> Result<Option<(u32, u32)>, StoreError> {
+    /// Creates the tables of a database or brings them up to date, and gives roles their rights: the
+    /// version before, 0 if there were none, and now. `None` for files, which are migrated when they
+    /// are opened.
+    #[cfg_attr(not(feature = "postgres"), allow(unused_variables))]
+    pub fn migrate(&self, roles: StoreRoles<'_>) -> Result<Option<(u32, u32)>, StoreError> {
         match self {
             Self::Folder(_) => Ok(None),
             #[cfg(feature = "postgres")]
             Self::Database(database) => {
-                let migrated = database.migrate()?;
+                let migrated = database.migrate(roles)?;
                 Ok(Some((migrated.from, migrated.to)))
             }
+        }
+    }
+
+    /// What a database says about itself; `None` for files.
+    pub fn facts(&self) -> Result<Option<DatabaseFacts>, StoreError> {
+        match self {
+            Self::Folder(_) => Ok(None),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.facts().map(Some),
+        }
+    }
+
+    /// Asks a database whether it answers, for a moment at most; files always do.
+    pub fn probe(&self) -> Result<(), StoreError> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => database.probe(),
+        }
+    }
+
+    /// Whether a database answers, as the last calls have shown; `None` for files.
+    pub fn health(&self) -> Option<StoreHealth> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => Some(database.health()),
+        }
+    }
+
+    /// Where replicas agree on the commits of followed packages; `None` if there is no database.
+    pub fn agreement(&self) -> Option<Box<dyn CommitAgreement>> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(database) => Some(Box::new(PgAgreement::new(database))),
         }
     }
 
@@ -216,6 +266,33 @@ impl WorkspaceStore {
         }
     }
 
+    /// Counts the versions older than the last `keep` ones of each prompt and resource, in one
+    /// project or in all.
+    pub fn count_old_versions(
+        &self,
+        project: Option<&StoreName>,
+        keep: u64,
+    ) -> Result<OldVersions, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.count_old_versions(project, keep),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.count_old_versions(project, keep),
+        }
+    }
+
+    /// Drops the versions older than the last `keep` ones; `keep` is at least one.
+    pub fn drop_old_versions(
+        &self,
+        project: Option<&StoreName>,
+        keep: u64,
+    ) -> Result<OldVersions, StoreError> {
+        match self {
+            Self::Sqlite(store) => store.drop_old_versions(project, keep),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(store) => store.drop_old_versions(project, keep),
+        }
+    }
+
     /// Compares all versions and contents with their digests.
     pub fn verify(&self) -> Result<VerifiedRows, StoreError> {
         match self {
@@ -250,29 +327,34 @@ impl WorkspaceStore {
     }
 }
 
-/// Copies a workspace with its whole history to a new one in another place. A copy that fails is
-/// removed again.
+/// Copies a workspace with its whole history to another place, where it is new or empty: a copy that
+/// was interrupted leaves an empty one.
 pub fn copy_workspace(
     store: &WorkspaceStore,
     to: &StorePlace,
     name: &StoreName,
     limits: &Limits,
 ) -> Result<VerifiedRows, StoreError> {
-    to.create(name)?;
+    let chains = store.check_changes()?;
+    let projects = store.copied_projects()?;
+    if store.check_changes()? != chains {
+        return Err(StoreError::Unavailable(format!(
+            "Workspace '{}' was changed while it was copied, and nothing was copied: stop its \
+             servers, then try again",
+            store.workspace()
+        )));
+    }
+    let is_new = !to.exists(name);
+    if is_new {
+        to.create(name)?;
+    }
     let copied = || {
         let copy = to.open(name, Access::Write, limits)?;
-        copy.write_copies(&store.copied_projects()?, &|digest| store.content(digest))?;
-        if copy.check_changes()? != store.check_changes()? {
-            return Err(StoreError::Unavailable(format!(
-                "Workspace '{}' was changed while it was copied, so the copy was removed: stop its \
-                 servers, then try again",
-                store.workspace()
-            )));
-        }
+        copy.write_copies(&projects, &|digest| store.content(digest))?;
         copy.verify()
     };
     copied().inspect_err(|_| {
-        if let Err(error) = to.delete(name) {
+        if is_new && let Err(error) = to.delete(name) {
             tracing::warn!("the half copy `{name}` cannot be removed: {error}");
         }
     })

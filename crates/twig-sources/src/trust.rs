@@ -19,6 +19,7 @@ use twig_core::Library;
 
 pub use self::grants::{LibraryGrants, RecordedGrants, asked_grants, covers, expanded, real_path};
 pub use self::own::why_not_own;
+pub(crate) use self::survey::is_data;
 use self::survey::written;
 pub use self::survey::{CodeFiles, LibrarySurvey, examine, program, survey};
 pub use self::texts::TrustedTexts;
@@ -146,6 +147,11 @@ impl Trust {
     /// The folders of the libraries that are trusted as the user's own.
     pub fn own_libraries(&self) -> impl Iterator<Item = &str> {
         self.own.iter().map(String::as_str)
+    }
+
+    /// The folders of all trusted libraries.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &str> {
+        self.libraries.keys().map(String::as_str)
     }
 
     /// The files of all libraries as they were trusted.

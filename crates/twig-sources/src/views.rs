@@ -5,8 +5,9 @@
 //! catalog only if something that it shows has changed, so views cost nothing while nothing happens.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use twig_core::access::{AccessRights, Verbs};
@@ -37,6 +38,33 @@ pub struct CatalogViews {
     known: Mutex<KnownWorkspaces>,
     /// Numbers the views.
     next: AtomicU64,
+    news: Arc<StoreNews>,
+    followed: Mutex<Vec<FollowedViewStore>>,
+}
+
+/// Whether a store was written to since the last look, and what to call when one is.
+#[derive(Default)]
+struct StoreNews {
+    is_written: AtomicBool,
+    on_write: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for StoreNews {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreNews")
+    }
+}
+
+/// An open store, and what ends when it is no longer followed.
+struct FollowedViewStore {
+    store: Arc<dyn Store>,
+    _watch: Box<dyn Send>,
+}
+
+impl fmt::Debug for FollowedViewStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FollowedViewStore({})", self.store.workspace())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -95,7 +123,15 @@ impl CatalogViews {
             access,
             known: Mutex::default(),
             next: AtomicU64::new(1),
+            news: Arc::default(),
+            followed: Mutex::default(),
         }
+    }
+
+    /// Has every store that views read followed; `on_write` is called after each write to one of them,
+    /// by whomever. The next [`Self::refresh`] finds what was written.
+    pub fn watch(&self, on_write: impl Fn() + Send + Sync + 'static) {
+        let _ = self.news.on_write.set(Box::new(on_write));
     }
 
     /// A view for callers with these rights; `None` if they may not read the project that they
@@ -136,27 +172,68 @@ impl CatalogViews {
         }))
     }
 
-    /// Looks for new workspaces, and again at those that could not be read. Returns whether any
-    /// project that was read before has changed.
+    /// Looks for new workspaces, and again at those that could not be read. Returns whether anything
+    /// that was read before has changed.
     pub fn refresh(&self) -> bool {
-        let mut is_changed = false;
-        for (_, source) in self.sources() {
+        let mut is_changed = self.news.is_written.swap(false, Ordering::AcqRel);
+        let sources = self.sources();
+        for (_, source) in sources.iter().filter(|(_, source)| source.is_read()) {
             let before = source.listed();
             source.refresh(|_| {});
             is_changed |= !Arc::ptr_eq(&before, &source.projects());
         }
+        self.follow_stores(&sources);
         is_changed
+    }
+
+    /// Follows the stores that are open now.
+    fn follow_stores(&self, sources: &[(StoreName, Arc<WorkspaceSource>)]) {
+        if self.news.on_write.get().is_none() {
+            return;
+        }
+        let mut open: Vec<Arc<dyn Store>> = self.known().stores.values().cloned().collect();
+        open.extend(sources.iter().filter_map(|(_, source)| source.store()));
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_open = |known: &FollowedViewStore| {
+            let mut open = open.iter();
+            open.any(|store| Arc::ptr_eq(store, &known.store))
+        };
+        followed.retain(is_open);
+        for store in open {
+            if followed
+                .iter()
+                .any(|known| Arc::ptr_eq(&known.store, &store))
+            {
+                continue;
+            }
+            let news = Arc::clone(&self.news);
+            let watch = store.watch(Box::new(move || {
+                news.is_written.store(true, Ordering::Release);
+                if let Some(on_write) = news.on_write.get() {
+                    on_write();
+                }
+            }));
+            followed.push(FollowedViewStore {
+                store,
+                _watch: watch,
+            });
+        }
     }
 
     /// Releases all files.
     pub fn close(&self) {
+        self.followed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
         let known = self.known();
         known.sources.values().for_each(|source| source.close());
         known.stores.values().for_each(|store| store.close());
     }
 
-    /// The store of a workspace, opened once; `None` if there is no such workspace.
-    fn store(&self, name: &StoreName) -> Result<Option<Arc<dyn Store>>, StoreError> {
+    /// The store of a workspace, opened once and for writing if the server writes; `None` if there
+    /// is no such workspace.
+    pub fn store(&self, name: &StoreName) -> Result<Option<Arc<dyn Store>>, StoreError> {
         let mut known = self.known();
         if let Some(store) = known.stores.get(name) {
             // A workspace that was deleted and created again is another file.
@@ -223,17 +300,21 @@ impl CatalogView {
             selected.follow(|_| {});
             selected.library()
         });
-        let offered = match self.scope {
+        let (offered, is_old) = match self.scope {
             ViewScope::Everything => self.offered(),
-            ViewScope::Project(..) => Vec::new(),
+            ViewScope::Project(..) => Default::default(),
         };
+        let selected = self.selected.as_ref();
+        let is_stale = is_old || base.is_stale() || selected.is_some_and(ProjectSource::is_stale);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !state.is_of(&base, project.as_ref(), &offered) {
+        let is_same = state.is_of(&base, project.as_ref(), &offered);
+        if !is_same || state.current.is_stale() != is_stale {
             let mut changed = Vec::new();
             let libraries = self.libraries(&base, project.as_ref(), &offered, &mut changed);
             state.changed = changed;
             let filter = base.filter().clone().with_all_projects();
             let next = Catalog::filtered(libraries, &filter).with_listing(base.listing());
+            let next = next.with_staleness(is_stale);
             let next = match state.built {
                 // No other view has these numbers, so a client that moves here learns of it.
                 0 => next.with_first_revision(self.number << 32),
@@ -268,7 +349,20 @@ impl CatalogView {
     /// The store that the tools of the selected project write to.
     pub fn store(&self) -> Option<Arc<dyn Store>> {
         let selected = self.selected.as_ref()?;
-        Some(Arc::clone(&selected.selected.store))
+        Some(selected.store())
+    }
+
+    /// The store that a project of this view is kept in.
+    pub fn store_of(&self, library: &Library) -> Option<Arc<dyn Store>> {
+        let (workspace, _) = library.stored()?;
+        let is_its = |store: &Arc<dyn Store>| store.workspace().as_str() == workspace;
+        if let Some(store) = self.store().filter(is_its) {
+            return Some(store);
+        }
+        let sources = self.views.sources().into_iter();
+        let mut sources = sources.filter(|(name, _)| self.rights.reach(name));
+        let (_, source) = sources.find(|(name, _)| name.as_str() == workspace)?;
+        source.store()
     }
 
     /// The library of the server that one of these was made of.
@@ -302,16 +396,17 @@ impl CatalogView {
         Err(error)
     }
 
-    /// The projects that may be read, by workspace.
-    fn offered(&self) -> Vec<OfferedProjects> {
+    /// The projects that may be read, by workspace, and whether any of them may be old.
+    fn offered(&self) -> (Vec<OfferedProjects>, bool) {
         let sources = self.views.sources().into_iter();
         let sources = sources.filter(|(name, _)| self.rights.reach(name));
-        sources
-            .map(|(name, source)| {
-                let projects = source.projects();
-                (name, projects)
-            })
-            .collect()
+        let mut is_stale = false;
+        let offered = sources.map(|(name, source)| {
+            let projects = source.projects();
+            is_stale |= source.is_stale();
+            (name, projects)
+        });
+        (offered.collect(), is_stale)
     }
 
     fn libraries(

@@ -7,6 +7,7 @@
 mod checkout;
 mod gap;
 mod native;
+mod texts;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use twig_core::store::Store;
 use self::checkout::under_way;
 use self::gap::Gap;
 use self::native::Native;
+use self::texts::FollowedTexts;
 use crate::library_set::ScanScope;
 use crate::live::{LiveCatalog, Signal};
 use crate::patience::{CHECKOUT, CHECKOUT_STEP, EVENTS_LONGEST, EVENTS_QUIET};
@@ -80,7 +82,22 @@ impl LiveCatalog {
     /// `on_change` is called after a catalog was published whose lists, or whose documents, differ
     /// from the last one that was announced.
     pub fn watch(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
-        let (watch, sender) = start(self, on_change);
+        self.watch_all(on_change, None)
+    }
+
+    /// The same, and `on_change` is also called after a change that no list shows: of the text of a
+    /// prompt, or of whether one can be served. [`LiveCatalog::texts`] or the fingerprint of the
+    /// catalog differ then.
+    pub fn watch_texts(self: &Arc<Self>, on_change: impl Fn() + Send + 'static) -> CatalogWatch {
+        self.watch_all(on_change, Some(FollowedTexts::default()))
+    }
+
+    fn watch_all(
+        self: &Arc<Self>,
+        on_change: impl Fn() + Send + 'static,
+        texts: Option<FollowedTexts>,
+    ) -> CatalogWatch {
+        let (watch, sender) = start(self, on_change, texts);
         // The store of offered projects is followed once it is open.
         let Some(project) = self.project() else {
             return watch;
@@ -97,6 +114,7 @@ impl LiveCatalog {
 fn start(
     catalog: &Arc<LiveCatalog>,
     on_change: impl Fn() + Send + 'static,
+    texts: Option<FollowedTexts>,
 ) -> (CatalogWatch, Sender<Signal>) {
     let (signals, received) = channel();
     let follower = Follower {
@@ -109,6 +127,7 @@ fn start(
         native: None,
         received,
         next_round: Instant::now() + RECONCILE,
+        texts,
         on_change,
     };
     let thread = std::thread::Builder::new().name("twig-watch".to_owned());
@@ -143,6 +162,8 @@ struct Follower<F> {
     gap: Gap,
     /// When to check everything, and to read recently changed files again.
     next_round: Instant,
+    /// `None` if only the lists and documents are followed.
+    texts: Option<FollowedTexts>,
     on_change: F,
 }
 
@@ -154,6 +175,7 @@ impl<F: Fn()> Follower<F> {
         if self.catalog.settings().watching == Watching::Auto {
             self.native = Native::start(Arc::clone(&self.hints));
             self.follow_folders(&BTreeSet::new());
+            self.catalog.set_watched(self.native.is_some());
         }
         let mut until = self.look();
         loop {
@@ -200,6 +222,10 @@ impl<F: Fn()> Follower<F> {
             // The store may have been written to during another wait.
             self.catalog.follow_project();
             self.catalog.refresh_workspace();
+            if let Some(texts) = &mut self.texts {
+                let is_reported = self.native.is_some();
+                texts.look(&self.catalog, &touched, is_reported);
+            }
             took = started.elapsed();
             self.follow_store();
             self.announce();
@@ -250,12 +276,16 @@ impl<F: Fn()> Follower<F> {
         });
     }
 
-    /// Announces another catalog: notifies the listener if a list or a document differs, and logs
-    /// new problems.
+    /// Announces another catalog: notifies the listener if a list or a document differs, or a text
+    /// that it follows, and logs new problems.
     fn announce(&mut self) {
         let now = self.catalog.published();
         let before = std::mem::replace(&mut self.announced, now);
-        if before.revisions() != self.announced.revisions() {
+        let texts = self.texts.as_mut();
+        let has_other_texts = texts.is_some_and(|texts| {
+            texts.is_news(&self.catalog) || before.fingerprint() != self.announced.fingerprint()
+        });
+        if has_other_texts || before.revisions() != self.announced.revisions() {
             self.gap.announced(Instant::now());
             (self.on_change)();
         }
@@ -274,6 +304,7 @@ impl<F: Fn()> Follower<F> {
             Err(reason) => {
                 tracing::warn!("looking for changes every {POLL:?} instead: {reason}");
                 self.native = None;
+                self.catalog.set_watched(false);
                 true
             }
         }

@@ -76,6 +76,11 @@ impl WorkspaceSource {
         self.is_on.load(Ordering::Acquire)
     }
 
+    /// Whether the projects were asked for before.
+    pub(crate) fn is_read(&self) -> bool {
+        self.known().is_looked_for
+    }
+
     /// Takes over what the configuration says now; the next refresh acts on it.
     pub(crate) fn configure(&self, is_on: bool, separator: &str) {
         let mut known = self.known();
@@ -235,6 +240,12 @@ impl WorkspaceSource {
     /// Why the store cannot be read, if it cannot.
     pub(crate) fn error(&self) -> Option<StoreError> {
         self.known().problem.clone()
+    }
+
+    /// True if projects are served of a store that cannot be read now.
+    pub(crate) fn is_stale(&self) -> bool {
+        let known = self.known();
+        known.problem.is_some() && !known.projects.is_empty()
     }
 
     /// The same as a problem.

@@ -17,6 +17,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions, Permissions};
 use twig_core::BodyError;
 
+use crate::platform::{self, FileOwner};
 use crate::root::body_error;
 
 /// The prefix of an unfinished file's name; a process id and a number follow.
@@ -133,8 +134,7 @@ pub(crate) fn folder_beneath(dir: &Dir, path: &Path) -> io::Result<Dir> {
 /// Syncs a folder, so that the names in it survive a crash. A failure is only logged: the files are
 /// in place in any case.
 pub(crate) fn sync_folder(dir: &Dir) {
-    let synced = dir.open(".").and_then(|folder| folder.sync_all());
-    if let Err(error) = synced {
+    if let Err(error) = platform::sync_folder(dir) {
         tracing::debug!(%error, "a folder cannot be synced");
     }
 }
@@ -167,10 +167,7 @@ fn put_new(dir: &Dir, unfinished: &str, name: &OsStr) -> io::Result<()> {
 fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    cap_std::fs::OpenOptionsExt::mode(&mut options, mode);
-    #[cfg(not(unix))]
-    let _ = mode;
+    platform::create_beneath_with_mode(&mut options, mode);
     let mut error = io::Error::from(ErrorKind::AlreadyExists);
     // Another machine may have a process with this number.
     for turn in 0..100 {
@@ -186,8 +183,7 @@ fn unfinished(dir: &Dir, mode: u32) -> io::Result<(String, File)> {
 
 /// The owner and permissions of a file.
 pub(crate) struct FileAccess {
-    #[cfg(unix)]
-    owner: (u32, u32),
+    owner: Option<FileOwner>,
     permissions: Permissions,
 }
 
@@ -197,30 +193,15 @@ impl FileAccess {
         let found = dir.symlink_metadata(path).ok();
         let found = found.filter(Metadata::is_file)?;
         Some(Self {
-            #[cfg(unix)]
-            owner: {
-                use cap_std::fs::MetadataExt;
-                (found.uid(), found.gid())
-            },
+            owner: platform::owner(&found),
             permissions: found.permissions(),
         })
     }
 
     fn give_to(&self, file: &File, keeps_owner: bool) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::{MetadataExt, fchown};
-            let (user, group) = self.owner;
-            let is_own = file.metadata()?.uid() == user;
-            if let Err(error) = fchown(file, Some(user), Some(group))
-                && !is_own
-                && keeps_owner
-            {
-                return Err(error);
-            }
+        if let Some(owner) = self.owner {
+            platform::give_owner(file, owner, keeps_owner)?;
         }
-        #[cfg(not(unix))]
-        let _ = keeps_owner;
         file.set_permissions(self.permissions.clone().into_std(file)?)
     }
 }

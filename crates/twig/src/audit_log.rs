@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use twig_mcp::{ObservedOutcome, ObservedRequest};
 use twig_sources::now;
+use twig_sources::platform::create_with_mode;
 
 /// Entries that may wait.
 const WAITING: usize = 4_096;
@@ -199,11 +200,7 @@ impl ReadLogWriter {
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
+    create_with_mode(&mut options, 0o600);
     options.open(path)
 }
 

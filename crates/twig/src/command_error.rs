@@ -155,12 +155,6 @@ impl From<io::Error> for CommandError {
     }
 }
 
-impl From<rustix::io::Errno> for CommandError {
-    fn from(error: rustix::io::Errno) -> Self {
-        io::Error::from(error).into()
-    }
-}
-
 impl From<RenderError> for CommandError {
     fn from(error: RenderError) -> Self {
         Self::fixable(error.to_string())
@@ -174,6 +168,9 @@ impl From<StoreError> for CommandError {
                 Some("read the bytes themselves with `-c @FILE` or `-c -`")
             }
             StoreError::NotText { .. } => Some("say what it is with `-m`, such as `-m image/png`"),
+            StoreError::Offline { .. } | StoreError::NoDatabase { .. } => {
+                Some("`twig doctor` shows its address and what it answers")
+            }
             _ => None,
         };
         let place = error.path().map(|path| {

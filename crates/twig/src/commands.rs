@@ -31,6 +31,7 @@ mod keys;
 mod library;
 mod line_editor;
 mod list;
+mod lsp;
 mod manifest_file;
 mod mv;
 mod new;
@@ -38,6 +39,8 @@ mod old_spelling;
 mod opened_catalog;
 mod origin;
 mod packages;
+#[cfg(feature = "page")]
+mod page;
 mod path;
 mod pick;
 mod project;
@@ -81,6 +84,7 @@ use self::item::{PromptCommand, ResourceCommand};
 use self::key::KeyCommand;
 use self::library::{LibraryAddArgs, LibraryCommand, LibraryRemoveArgs};
 use self::list::ListArgs;
+use self::lsp::LspArgs;
 use self::mv::MvArgs;
 use self::new::NewCommand;
 use self::packages::diff::DiffArgs;
@@ -91,6 +95,8 @@ use self::packages::update::{OutdatedArgs, UpdateArgs};
 use self::packages::vendor::VendorArgs;
 use self::packages::verify::VerifyArgs;
 use self::packages::why::WhyArgs;
+#[cfg(feature = "page")]
+use self::page::PageArgs;
 use self::path::PathArgs;
 use self::pick::PickArgs;
 use self::project::ProjectCommand;
@@ -105,6 +111,7 @@ use self::store_check::StoreCommand;
 use self::workspace::WorkspaceCommand;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::function;
+use crate::installation;
 use crate::log::LogLevel;
 use crate::ui::{ColorWhen, Ui};
 use crate::worker;
@@ -114,6 +121,7 @@ use crate::worker;
 #[command(
     name = "twig",
     version,
+    long_version = installation::version(),
     propagate_version = true,
     arg_required_else_help = true,
     disable_help_subcommand = true
@@ -201,6 +209,9 @@ pub(crate) enum TwigCommand {
     Serve(ServeArgs),
     /// Show a server and a client talking to each other, with a sample library
     Demo,
+    /// Open the page in the browser: browse, try and edit prompts, compare versions
+    #[cfg(feature = "page")]
+    Page(PageArgs),
     /// List prompts, or documents
     #[command(visible_alias = "ls")]
     List(ListArgs),
@@ -234,6 +245,8 @@ pub(crate) enum TwigCommand {
     Path(PathArgs),
     /// Print the JSON Schema of `twig.toml`, or of another file, for your editor
     Schema(SchemaArgs),
+    /// Serve your editor: problems, completion, hover and definitions, in prompts and manifests
+    Lsp(LspArgs),
     /// Import prompts that were written for other tools
     Import(ImportArgs),
     /// Add packages of prompts and skills, or folders, so that they are served from now on
@@ -332,6 +345,8 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
     let code = match command {
         TwigCommand::Serve(options) => serve::run(&options, ui)?,
         TwigCommand::Demo => demo::run(ui)?,
+        #[cfg(feature = "page")]
+        TwigCommand::Page(options) => page::run(&options, ui)?,
         TwigCommand::List(options) => list::run(&options, ui)?,
         TwigCommand::Show(options) => show::run(&options, ui)?,
         TwigCommand::Render(options) => render::run(&options, ui)?,
@@ -346,6 +361,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Rm(options) => rm::run(&options, ui)?,
         TwigCommand::Path(options) => path::run(&options, ui)?,
         TwigCommand::Schema(options) => schema::run(&options, ui)?,
+        TwigCommand::Lsp(options) => lsp::run(&options)?,
         TwigCommand::Connect(options) => connect::run(&options, ui)?,
         TwigCommand::Export(options) => export::run(&options, ui)?,
         TwigCommand::Budget(options) => budget::run(&options, ui)?,
@@ -376,7 +392,7 @@ pub(crate) fn run(command: TwigCommand, ui: &mut Ui) -> Result<ExitCode, Command
         TwigCommand::Audit(what) => audit::run(&what, ui)?,
         TwigCommand::Store(what) => store_check::run(&what, ui)?,
         TwigCommand::Stats(options) => stats::run(&options, ui)?,
-        TwigCommand::RunFunction => function::child::run()?,
+        TwigCommand::RunFunction => function::run_child()?,
         TwigCommand::RenderWorker => worker::child::run()?,
     };
     ui.flush()?;
@@ -413,9 +429,11 @@ mod tests {
     use super::*;
 
     /// The commands without `--json`, and why.
-    const WITHOUT: [(&str, &str); 7] = [
+    const WITHOUT: [(&str, &str); 9] = [
         ("serve", "its output is the protocol"),
+        ("lsp", "its output is the protocol of editors"),
         ("demo", "it shows a conversation"),
+        ("page", "it prints a link"),
         ("pick", "it asks on a terminal; --plain lists names"),
         ("completions", "it prints a script"),
         ("man", "it prints a page"),

@@ -5,45 +5,48 @@
 //! The server does not start the program itself. It starts this binary a second time (`child`),
 //! which checks that the program is the trusted one, applies limits and sandbox to itself, starts
 //! the program, and kills it if the server dies.
+//!
+//! All of this is made of calls of Unix, and the sandbox of calls of Linux. On other systems
+//! `no_sandbox` takes the place of it: every function is refused.
 
+#[cfg(all(unix, not(twig_portable)))]
 mod cause;
-pub(crate) mod child;
+#[cfg(all(unix, not(twig_portable)))]
+mod child;
+#[cfg_attr(
+    any(not(unix), twig_portable),
+    allow(dead_code, reason = "grants are only checked where nothing runs")
+)]
 pub(crate) mod granted;
+#[cfg(all(unix, not(twig_portable)))]
 mod group;
+#[cfg(any(not(unix), twig_portable))]
+mod no_sandbox;
+#[cfg(all(unix, not(twig_portable)))]
 mod process;
 mod repository;
+#[cfg(all(unix, not(twig_portable)))]
 mod sandbox;
+#[cfg(all(unix, not(twig_portable)))]
+mod sandboxed;
+#[cfg(all(unix, not(twig_portable)))]
 mod task;
 
 use std::ffi::OsString;
-use std::path::Path;
 
-use twig_core::{FunctionCall, FunctionOutcome};
-use twig_sources::Trust;
-
-use self::cause::SandboxCause;
-use self::granted::CalledFrom;
-use self::process::FunctionProcess;
+#[cfg(all(unix, not(twig_portable)))]
+pub(crate) use self::child::run as run_child;
+#[cfg(any(not(unix), twig_portable))]
+pub(crate) use self::no_sandbox::{NoStop as Stop, run_child};
+#[cfg(all(unix, not(twig_portable)))]
 pub(crate) use self::process::Stop;
-use self::task::{ApprovedFiles, Task};
-use crate::places::{self, Places};
-
-/// Where functions find programs.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
-/// The variable with the folder that a function is called from.
-const WORKING_FOLDER: &str = "TWIG_WORKING_FOLDER";
-
-/// For git in the repository: no configuration that the function cannot read, and no files of its
-/// own.
-const GIT: [(&str, &str); 4] = [
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-];
+use crate::places::Places;
 
 /// What the user allows functions to do.
+#[cfg_attr(
+    any(not(unix), twig_portable),
+    allow(dead_code, reason = "nothing runs")
+)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Allowed {
     /// The user's folders, with the record of trusted libraries.
@@ -54,91 +57,4 @@ pub(crate) struct Allowed {
     pub(crate) unsandboxed: bool,
     /// Whether callers are on other machines, perhaps: the working folder is not theirs.
     pub(crate) is_remote: bool,
-}
-
-impl Allowed {
-    /// Runs a function until it ends, reaches its time limit, or `stop` is called.
-    ///
-    /// Blocks: call it from a thread that has nothing else to do.
-    pub(crate) fn run(&self, call: &FunctionCall, stop: &Stop) -> FunctionOutcome {
-        let root = Path::new(&*call.library.root);
-        let name = &call.library.name;
-        let trust = self.places.as_ref().and_then(|places| {
-            let trust = Trust::read(places.trust.as_deref()?).ok()?;
-            Some((places, trust))
-        });
-        let approved = trust.and_then(|(places, trust)| {
-            let files = trust.files(root)?.clone();
-            let approved = if trust.is_own(root) {
-                let data = places.data.as_ref().and_then(|data| data.to_str());
-                ApprovedFiles::Own {
-                    data: data.map(str::to_owned),
-                }
-            } else {
-                ApprovedFiles::Trusted(files)
-            };
-            Some((places, trust.granted(root), approved))
-        });
-        let Some((places, recorded, approved)) = approved else {
-            return FunctionOutcome::Refused(format!(
-                "Prompt `{}` runs {}, and library `{name}` is not trusted: look at it, then run `twig library trust {name}`",
-                call.prompt,
-                call.function.file(),
-            ));
-        };
-        let folder = places::working_folder().filter(|_| !self.is_remote);
-        let from = match &folder {
-            _ if self.is_remote => Some(CalledFrom::Http),
-            Some(folder) => Some(CalledFrom::Folder(folder)),
-            None => None,
-        };
-        let recorded = recorded.get(&*call.name).cloned().unwrap_or_default();
-        let grants = call.function.grants();
-        let granted = match granted::resolve(grants, &recorded, places, from) {
-            Ok(granted) => granted,
-            Err(why) => {
-                // Paths of this machine are not for clients on others.
-                let why = if self.is_remote && !grants.repository {
-                    tracing::warn!(prompt = %call.prompt, "a function was not run: {why}");
-                    "it cannot get a path that it asks for; the log of the server says why"
-                        .to_owned()
-                } else {
-                    why
-                };
-                return FunctionOutcome::Refused(format!(
-                    "Prompt `{}` was not run: {why}",
-                    call.prompt
-                ));
-            }
-        };
-        let environment = self.environment_of(call, folder.as_deref());
-        let task = Task::new(call, approved, granted, self.unsandboxed);
-        let cause = SandboxCause {
-            call,
-            folder: folder.as_deref(),
-            home: places.home.as_deref(),
-        };
-        match FunctionProcess::start(&task, &call.input, &environment, stop) {
-            Ok(process) => process.finish(&cause, stop),
-            Err(error) => FunctionOutcome::Failed(format!("could not be started: {error}")),
-        }
-    }
-
-    /// The variables of one function besides `PATH` and `LANG`.
-    fn environment_of(
-        &self,
-        call: &FunctionCall,
-        folder: Option<&Path>,
-    ) -> Vec<(OsString, OsString)> {
-        let grants = call.function.grants();
-        let granted = grants.environment.iter();
-        let granted = granted.filter_map(|name| Some(((&**name).into(), places::variable(name)?)));
-        let mut environment = self.environment.clone();
-        environment.extend(granted);
-        if grants.repository {
-            environment.extend(GIT.map(|(name, value)| (name.into(), value.into())));
-        }
-        environment.extend(folder.map(|folder| (WORKING_FOLDER.into(), folder.into())));
-        environment
-    }
 }

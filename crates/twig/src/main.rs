@@ -15,21 +15,31 @@ mod connect;
 mod edit_error;
 // A queue in which addresses, prompts and clients take turns.
 mod fair_queue;
+// Wakes the thread that follows packages, and ends it.
+mod follow_signals;
 // Runs prompt functions in a sandbox.
 mod function;
 // The HTTP transport.
 mod http;
+// What the program was built from, and how it was installed.
+mod installation;
 // The one runner of jobs: renders, functions and searches; writes go to the store.
 mod jobs;
 // The log, on standard error.
 mod log;
+// The language server, for editors.
+mod lsp;
+// The messages of a prompt as one text.
+mod message_text;
 // Paths and variables: the one door to the environment.
 mod places;
+// What operating systems do differently with streams, terminals, signals and processes.
+mod platform;
 // Everything that a transport serves.
 mod service;
 // Log lines that wait for a slow reader of standard error, within a bound.
 mod stderr;
-// The stdio transport: one thread, one `poll` loop.
+// The stdio transport: one thread, one loop.
 mod stdio;
 // The difference of two texts.
 mod text_diff;
@@ -47,18 +57,16 @@ mod worker;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
-use signal_hook::consts::SIGXFSZ;
 
 use crate::command_error::{CommandError, reason};
 use crate::commands::Cli;
 use crate::ui::{Ui, UiOptions};
 
 fn main() -> ExitCode {
-    keep_descriptors();
+    platform::keep_descriptors();
     let arguments = commands::with_help_flag(std::env::args_os().collect());
     let parsed = commands::command_line(arguments.iter().cloned()).try_get_matches_from(&arguments);
     let is_json = match &parsed {
@@ -85,7 +93,7 @@ fn main() -> ExitCode {
         }
     };
     log::start(cli.log_level);
-    survive_large_files();
+    platform::survive_large_files();
     let mut ui = Ui::new(UiOptions {
         color: cli.color,
         is_quiet: cli.quiet,
@@ -130,17 +138,6 @@ fn without_hidden(mut error: clap::Error) -> clap::Error {
         error.insert(kind, ContextValue::Strings(names));
     }
     error
-}
-
-/// What was open when this program was started is nothing to those that it starts.
-fn keep_descriptors() {
-    close_fds::set_fds_cloexec(3, &[]);
-}
-
-/// A file that grows past what this shell allows is an error like a full disk, not the end.
-fn survive_large_files() {
-    // Whoever hears the signal survives it; that it came is of no interest.
-    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 fn report(error: &CommandError, ui: &mut Ui) -> ExitCode {

@@ -2,10 +2,12 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use twig_clients::clients::{BaseFolder, CLIENTS, Candidates, KnownClient};
 use twig_packages::lock::LOCK_FILE;
+use twig_sources::platform::mode;
 use twig_sources::{GitEnvironment, project_folders};
 
 /// The user's folders on this machine.
@@ -33,6 +35,8 @@ pub(crate) struct Places {
     pub(crate) workspaces: Option<PathBuf>,
     /// The folder of what can be computed again.
     pub(crate) cache: Option<PathBuf>,
+    /// The folder of versions of files that the page replaced.
+    pub(crate) replaced: Option<PathBuf>,
     /// The prefix of the bash functions of prompts.
     pub(crate) function_prefix: Option<OsString>,
 }
@@ -50,8 +54,10 @@ impl Places {
             .or_else(|| platform_config(home.as_deref()))
             .map(|base| base.join("twig").join("config.toml"));
         let cache = absolute("XDG_CACHE_HOME").or_else(|| platform_cache(home.as_deref()));
+        let state = absolute("XDG_STATE_HOME").or_else(|| platform_state(home.as_deref()));
         Self {
             cache: cache.map(|base| base.join("twig")),
+            replaced: state.map(|base| base.join("twig").join("replaced")),
             home,
             data,
             data_is_named,
@@ -81,6 +87,12 @@ impl Places {
     /// The folder of what a server keeps for itself.
     pub(crate) fn state(&self) -> Option<&Path> {
         self.trust.as_ref()?.parent()
+    }
+
+    /// The lock of the packages that a server follows.
+    pub(crate) fn followed_lock(&self) -> Option<PathBuf> {
+        let trust = self.trust.as_ref()?;
+        Some(trust.with_file_name("followed.lock"))
     }
 
     /// The file with the counts of use.
@@ -124,6 +136,7 @@ pub(crate) fn git_environment() -> GitEnvironment {
         no_proxy: first(&["no_proxy", "NO_PROXY"]),
         ssh_program: variable("GIT_SSH"),
         ssh_variant: variable("GIT_SSH_VARIANT"),
+        login: None,
     }
 }
 
@@ -209,9 +222,9 @@ impl ClientPlaces {
 
 /// Whether a file is executable.
 pub(crate) fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
+    let can_run = |found: &Metadata| mode(found).is_none_or(|mode| mode & 0o111 != 0);
     path.metadata()
-        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+        .is_ok_and(|found| found.is_file() && can_run(&found))
 }
 
 /// The environment variables that name library folders: a client may not pass them on.
@@ -317,6 +330,13 @@ fn non_empty(name: &str) -> Option<PathBuf> {
 /// The base-directory specification says to ignore a relative path.
 fn absolute(name: &str) -> Option<PathBuf> {
     non_empty(name).filter(|path| path.is_absolute())
+}
+
+fn platform_state(home: Option<&Path>) -> Option<PathBuf> {
+    if cfg!(any(target_os = "macos", windows)) {
+        return platform_data(home);
+    }
+    Some(home?.join(".local/state"))
 }
 
 fn platform_data(home: Option<&Path>) -> Option<PathBuf> {

@@ -50,6 +50,8 @@ pub(crate) struct ServerMaker {
     pub(crate) is_read_only: bool,
     /// Whether clients may be on other machines.
     pub(crate) is_remote: bool,
+    /// Whether other servers may answer requests of a session that began here.
+    pub(crate) shares_sessions: bool,
     /// What wants to know about answered requests.
     pub(crate) observer: Option<Arc<dyn Observer>>,
 }
@@ -68,8 +70,13 @@ impl ServerMaker {
             Some(observer) => server.with_observer(Arc::clone(observer)),
             None => server,
         };
-        Arc::new(if self.is_remote {
+        let server = if self.is_remote {
             server.for_remote_clients()
+        } else {
+            server
+        };
+        Arc::new(if self.shares_sessions {
+            server.with_shared_sessions()
         } else {
             server
         })

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::platform::write_stderr;
 
 /// Bytes of lines that may wait until standard error is read.
 const WAITING: usize = 64 * 1024;
@@ -50,21 +50,12 @@ pub(crate) fn finish() {
     }
 }
 
-/// Standard error, also where another process made it non-blocking: standard output may be the same
-/// pipe.
+/// Standard error, which blocks.
 struct Stderr;
 
 impl Write for Stderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let stderr = rustix::stdio::stderr();
-        loop {
-            match rustix::io::write(stderr, bytes) {
-                Err(rustix::io::Errno::AGAIN) => {
-                    poll(&mut [PollFd::new(&stderr, PollFlags::OUT)], None)?;
-                }
-                written => return Ok(written?),
-            }
-        }
+        write_stderr(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

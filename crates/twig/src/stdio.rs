@@ -11,19 +11,13 @@ mod input;
 mod output;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, getppid};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use twig_core::{Latest, World};
 use twig_mcp::{Connection, Job, Ticket, WorkKind, WorkOutcome};
 
@@ -33,6 +27,7 @@ use self::output::OutputBuffer;
 use crate::command_error::CommandError;
 use crate::fair_queue::Lane;
 use crate::jobs::RunningJob;
+use crate::platform::{StdioEvents, StdioReady, StdioWaker};
 use crate::service::Service;
 
 /// With more reply bytes queued than this, the loop stops answering until some are written.
@@ -46,38 +41,33 @@ const TURN: Duration = Duration::from_millis(200);
 
 /// Serves one client until it disconnects or a signal arrives.
 pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
-    let (news, news_writer) = wake_pipe()?;
-    let (signals, signal_writer) = wake_pipe()?;
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::low_level::pipe::register(signal, signal_writer.try_clone()?)?;
-    }
+    let (events, waker) = StdioEvents::new()?;
     let wake = Arc::new(Wake {
-        writer: news_writer,
+        waker,
         changed: AtomicBool::new(false),
     });
     let watch_wake = Arc::clone(&wake);
     let _watch = service.live.watch(move || {
         watch_wake.changed.store(true, Ordering::Release);
-        watch_wake.up();
+        watch_wake.waker.wake();
     });
     let (finished, outcomes) = channel();
     let mut session = StdioSession {
         service,
         connection: Connection::new(Arc::clone(&service.server)).asking_for_roots(),
         input: LineReader::new(service.limits.message),
-        output: OutputBuffer::new()?,
+        output: OutputBuffer::new(events.output()?),
+        events,
         outcomes,
         finished,
         running: BTreeMap::new(),
         questions: BTreeMap::new(),
         ordered: None,
         wake,
-        parent: getppid(),
     };
-    let result = session.run(&WakePipes { news, signals });
-    match result {
+    match session.run() {
         // The client is gone: there is nothing left to send.
-        Err(Errno::PIPE) => Ok(ExitCode::SUCCESS),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         result => result
             .map(|()| ExitCode::SUCCESS)
             .map_err(CommandError::from),
@@ -86,29 +76,14 @@ pub(crate) fn serve(service: &Service) -> Result<ExitCode, CommandError> {
 
 /// Lets other threads wake the loop.
 struct Wake {
-    writer: OwnedFd,
+    waker: StdioWaker,
     changed: AtomicBool,
-}
-
-impl Wake {
-    fn up(&self) {
-        // A full pipe wakes the loop just as well.
-        let _ = rustix::io::write(&self.writer, &[1]);
-    }
-}
-
-/// What wakes the loop besides input and output.
-struct WakePipes {
-    news: OwnedFd,
-    signals: OwnedFd,
-}
-
-fn wake_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }
 
 struct StdioSession<'s> {
     service: &'s Service,
+    /// What wakes the loop.
+    events: StdioEvents,
     connection: Connection,
     input: LineReader,
     output: OutputBuffer,
@@ -122,25 +97,23 @@ struct StdioSession<'s> {
     /// The last job of the store, and when it was started.
     ordered: Option<(Ticket, Instant)>,
     wake: Arc<Wake>,
-    parent: Option<Pid>,
 }
 
 impl StdioSession<'_> {
-    fn run(&mut self, pipes: &WakePipes) -> Result<(), Errno> {
-        let stdin = rustix::stdio::stdin();
+    fn run(&mut self) -> io::Result<()> {
         let mut input_ended = false;
         while !input_ended {
-            let ready = self.wait(Some(stdin.as_fd()), pipes, PARENT_CHECK)?;
+            let ready = self.wait(true, PARENT_CHECK)?;
             if ready.signal {
                 tracing::debug!("ending on a signal");
                 return self.end();
             }
             if ready.news {
-                drain(&pipes.news);
+                self.events.drain_news();
                 self.take_news();
             }
             if ready.input {
-                input_ended = self.input.fill(stdin)? == 0;
+                input_ended = self.input.fill(|bytes| self.events.read(bytes))? == 0;
                 if input_ended {
                     self.input.end();
                 }
@@ -148,48 +121,32 @@ impl StdioSession<'_> {
             self.end_questions(Instant::now());
             self.pump()?;
             self.announce()?;
-            if ready.timed_out && getppid() != self.parent {
+            if ready.timed_out && self.events.is_orphan() {
                 tracing::debug!("ending because the process that started this one has gone");
                 return self.end();
             }
         }
-        self.finish(pipes)?;
+        self.finish()?;
         self.end()
     }
 
-    /// Waits for the next event, at most this long.
-    fn wait(
-        &self,
-        stdin: Option<BorrowedFd<'_>>,
-        pipes: &WakePipes,
-        patience: Duration,
-    ) -> Result<ReadyFiles, Errno> {
-        let stdout = rustix::stdio::stdout();
-        let mut fds = vec![
-            PollFd::new(&pipes.signals, PollFlags::IN),
-            PollFd::new(&pipes.news, PollFlags::IN),
-        ];
-        let stdin = stdin.filter(|_| self.input.has_room());
-        fds.extend(stdin.map(|stdin| PollFd::from_borrowed_fd(stdin, PollFlags::IN)));
-        if !self.output.is_empty() {
-            fds.push(PollFd::from_borrowed_fd(stdout, PollFlags::OUT));
-        }
+    /// Waits for the next event, at most this long; for input only if it is open.
+    fn wait(&self, is_open: bool, patience: Duration) -> io::Result<StdioReady> {
         let question = self.questions.values().min();
         let question = question.map(|end| end.saturating_duration_since(Instant::now()));
         let patience = question.map_or(patience, |left| left.min(patience));
         let turn = self.turn_left().filter(|turn| *turn < patience);
-        let count = retry(|| poll(&mut fds, Some(&timespec(turn.unwrap_or(patience)))))?;
-        let is_ready = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
-        Ok(ReadyFiles {
-            signal: is_ready(0),
-            news: is_ready(1),
-            input: stdin.is_some() && is_ready(2),
-            timed_out: count == 0 && turn.is_none(),
-        })
+        let mut ready = self.events.wait(
+            is_open && self.input.has_room(),
+            !self.output.is_empty(),
+            turn.unwrap_or(patience),
+        )?;
+        ready.timed_out &= turn.is_none();
+        Ok(ready)
     }
 
     /// Answers and writes until no line is left or the client has to read first.
-    fn pump(&mut self) -> Result<(), Errno> {
+    fn pump(&mut self) -> io::Result<()> {
         loop {
             self.answer();
             self.end_cancelled();
@@ -271,7 +228,7 @@ impl StdioSession<'_> {
         let (jobs, place) = (&self.service.jobs, &self.service.place);
         let running = jobs.start(job.work, place, Lane::default(), move |outcome| {
             let _ = finished.send((ticket, outcome));
-            wake.up();
+            wake.waker.wake();
         });
         self.running.insert(ticket, running);
     }
@@ -293,7 +250,7 @@ impl StdioSession<'_> {
 
     /// Announces changes to the client. One announcement is enough for a client that has not read
     /// the last one, so this waits until it reads.
-    fn announce(&mut self) -> Result<(), Errno> {
+    fn announce(&mut self) -> io::Result<()> {
         if self.output.len() < OUTPUT_HIGH && self.wake.changed.swap(false, Ordering::AcqRel) {
             let catalog = self.service.live.published();
             self.connection.catch_up(&catalog, &mut self.output);
@@ -320,37 +277,4 @@ impl StdioSession<'_> {
         self.running
             .retain(|ticket, job| job.kind() == WorkKind::Write || connection.wants(*ticket));
     }
-}
-
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "one for each thing that is waited for"
-)]
-struct ReadyFiles {
-    signal: bool,
-    news: bool,
-    input: bool,
-    timed_out: bool,
-}
-
-fn drain(news: &OwnedFd) {
-    let mut bytes = [0; 64];
-    while rustix::io::read(news, &mut bytes[..]).is_ok_and(|length| length == bytes.len()) {}
-}
-
-/// Signals end a wait early; the loop learns of the ones it handles through their pipe.
-fn retry(mut wait: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno> {
-    loop {
-        match wait() {
-            Err(Errno::INTR) => {}
-            result => return result,
-        }
-    }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).unwrap_or(Timespec {
-        tv_sec: 1,
-        tv_nsec: 0,
-    })
 }

@@ -12,7 +12,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use twig_core::{Problem, Severity};
 
@@ -22,6 +21,7 @@ use self::table::Layout;
 pub(crate) use self::table::{TableGroup, cut};
 use crate::command_error::{CommandError, ErrorReport};
 use crate::places;
+use crate::platform::terminal_size;
 use crate::stderr;
 
 /// What the user wants to see.
@@ -57,7 +57,9 @@ impl Ui {
     pub(crate) fn new(options: UiOptions) -> Self {
         let out = io::stdout();
         Self {
-            screen: out.is_terminal().then(|| legible(screen_size(&out))),
+            screen: out
+                .is_terminal()
+                .then(|| legible(screen_size(terminal_size(&out)))),
             paint: Paint::new(options.color.is_on(out.is_terminal())),
             message_paint: Paint::new(options.color.is_on(io::stderr().is_terminal())),
             is_quiet: options.is_quiet,
@@ -246,17 +248,20 @@ impl Ui {
                 self.out.write_all(&pages)?;
             }
         }
+        // Flushing nothing would wait for a thread that writes to a client which does not read.
+        if self.out.buffer().is_empty() {
+            return Ok(());
+        }
         self.out.flush()
     }
 }
 
 /// The size of a terminal: as it says, else as the shell says.
-pub(crate) fn screen_size(terminal: impl std::os::fd::AsFd) -> ScreenSize {
-    let size = tcgetwinsize(terminal).ok();
+pub(crate) fn screen_size(size: Option<(u16, u16)>) -> ScreenSize {
     let said = |count: Option<u16>| count.filter(|count| *count > 0).map(usize::from);
     let variable = |name| places::variable(name)?.to_str()?.parse().ok();
-    let columns = said(size.map(|size| size.ws_col)).or_else(|| variable("COLUMNS"));
-    let rows = said(size.map(|size| size.ws_row)).or_else(|| variable("LINES"));
+    let columns = said(size.map(|(columns, _)| columns)).or_else(|| variable("COLUMNS"));
+    let rows = said(size.map(|(_, rows)| rows)).or_else(|| variable("LINES"));
     ScreenSize {
         columns: columns.unwrap_or(80).max(1),
         rows: rows.unwrap_or(24).max(1),

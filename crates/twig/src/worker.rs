@@ -3,15 +3,14 @@
 
 pub(crate) mod child;
 
-use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use signal_hook::consts::SIGABRT;
 use twig_core::template::{ComputedJob, JobOutcome};
+
+use crate::platform::{WORKER_CHUNK, WorkerPipes, has_aborted};
 
 /// The longest answer that is read: rendered text, with room for JSON's overhead.
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
@@ -89,7 +88,10 @@ enum WorkerError {
 
 impl From<io::Error> for WorkerError {
     fn from(error: io::Error) -> Self {
-        Self::Died(error)
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::TimeIsUp,
+            _ => Self::Died(error),
+        }
     }
 }
 
@@ -104,9 +106,7 @@ pub(crate) fn own_binary() -> io::Result<PathBuf> {
 #[derive(Debug)]
 struct WorkerProcess {
     child: Child,
-    /// Non-blocking.
-    input: ChildStdin,
-    output: ChildStdout,
+    pipes: WorkerPipes,
 }
 
 impl WorkerProcess {
@@ -122,37 +122,27 @@ impl WorkerProcess {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(io::Error::other("the worker has no pipes"));
         };
-        let process = Self {
-            child,
-            input,
-            output,
-        };
-        rustix::io::ioctl_fionbio(&process.input, true)?;
-        Ok(process)
+        match WorkerPipes::new(input, output) {
+            Ok(pipes) => Ok(Self { child, pipes }),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
     }
 
     /// Sends a job. A worker reads the whole line before it renders, so this does not wait for a
     /// template; the deadline is for a worker that hangs.
-    fn send(&mut self, mut line: &[u8], deadline: Instant) -> Result<(), WorkerError> {
-        while !line.is_empty() {
-            match self.input.write(line) {
-                Ok(count) => line = &line[count..],
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    wait(PollFd::new(&self.input, PollFlags::OUT), deadline)?;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+    fn send(&mut self, line: &[u8], deadline: Instant) -> Result<(), WorkerError> {
+        Ok(self.pipes.write(line, deadline)?)
     }
 
     fn answer(&mut self, deadline: Instant) -> Result<Vec<u8>, WorkerError> {
         let mut answer = Vec::new();
-        let mut chunk = vec![0; 64 * 1024];
+        let mut chunk = vec![0; WORKER_CHUNK];
         loop {
-            wait(PollFd::new(&self.output, PollFlags::IN), deadline)?;
-            let length = rustix::io::read(&self.output, &mut chunk[..]).map_err(io::Error::from)?;
+            let length = self.pipes.read(&mut chunk, deadline)?;
             if length == 0 || answer.len() + length > ANSWER_LIMIT {
                 return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
             }
@@ -165,35 +155,11 @@ impl WorkerProcess {
     }
 }
 
-/// Waits until one end of a pipe is ready.
-fn wait(fd: PollFd<'_>, deadline: Instant) -> Result<(), WorkerError> {
-    let mut fds = [fd];
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(WorkerError::TimeIsUp);
-        }
-        let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let timeout = Timespec::try_from(left).unwrap_or(timeout);
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => return Err(WorkerError::TimeIsUp),
-            Ok(_) => return Ok(()),
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(io::Error::from(error).into()),
-        }
-    }
-}
-
 impl WorkerProcess {
     /// Whether it ended by itself, as it does when it runs out of memory or stack.
     fn has_aborted(mut self) -> bool {
         let _ = self.child.kill();
-        self.child
-            .wait()
-            .is_ok_and(|status| status.signal() == Some(SIGABRT))
+        self.child.wait().is_ok_and(has_aborted)
     }
 }
 

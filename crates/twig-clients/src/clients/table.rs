@@ -4,8 +4,9 @@ use twig_core::LibraryKind;
 
 use super::BaseFolder::{Applications, Config, Home, Own, Settings};
 use super::{
-    ConfigSyntax, EntryForm, ExportFormat, ExportRules, KnownClient, ListingLimit, PromptCall,
-    PromptFolder, PromptFormat, RemoteForm, ServerFile, Successor, TokenForm, ValueForm, formats,
+    ConfigSyntax, EntryForm, ExportFormat, ExportRules, InstallLink, KnownClient, ListingLimit,
+    PromptCall, PromptFolder, PromptFormat, RemoteForm, ServerFile, Successor, TokenForm,
+    ValueForm, formats,
 };
 
 /// Every client, in the order in which kinds of libraries are offered.
@@ -87,8 +88,10 @@ const JSON: ServerFile = ServerFile {
         before: None,
         is_rewritten: false,
         values: ValueForm::Words,
+        most_arguments: None,
     },
     note: None,
+    install_link: None,
 };
 
 /// A header in which `${env:NAME}` stands for a variable.
@@ -120,6 +123,7 @@ const fn call(before: &'static str, values: ValueForm) -> PromptCall {
         before: Some(before),
         is_rewritten: false,
         values,
+        most_arguments: None,
     }
 }
 
@@ -266,6 +270,7 @@ static VS_CODE: KnownClient = KnownClient {
             is_rewritten: true,
             ..call("/mcp.SERVER.", ValueForm::Asked)
         },
+        install_link: Some(InstallLink::Json("vscode:mcp/install?")),
         ..JSON
     }),
     ..named("vscode", "VS Code")
@@ -370,6 +375,9 @@ static CURSOR: KnownClient = KnownClient {
         remote: Some(address("url", ENV_HEADER)),
         next: "switch it on in Cursor's settings if Cursor asks, then type `{call}`",
         call: call("/", ValueForm::Words),
+        install_link: Some(InstallLink::NameAndConfig(
+            "cursor://anysphere.cursor-deeplink/mcp/install?",
+        )),
         ..JSON
     }),
     ..named("cursor", "Cursor")
@@ -476,7 +484,10 @@ static ZED: KnownClient = KnownClient {
         // Its headers are written out.
         remote: Some(address("url", None)),
         next: "Zed has it at once: type `{call}` (it lists prompts with at most one argument)",
-        call: call("/", ValueForm::Words),
+        call: PromptCall {
+            most_arguments: Some(1),
+            ..call("/", ValueForm::Words)
+        },
         ..JSON
     }),
     ..named("zed", "Zed")

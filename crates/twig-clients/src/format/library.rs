@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::files::{SKILL, without_ending};
 use super::markdown::folder_name;
 use super::{Reading, full_name, skills};
@@ -16,6 +14,7 @@ use twig_core::name::{PromptName, RelativePath};
 use twig_core::parse::library::{LibraryRoot, empty_library};
 use twig_core::problem::{Problem, ProblemCode, Severity};
 use twig_core::slug::Unique;
+use twig_core::state_hash::StateHash;
 
 /// A file that may belong to a skill, as a source found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +111,7 @@ pub fn library<'r>(
             .collect();
         skills::add(&mut library, folder, &found, bundled, &missing, limits);
     }
-    library.digest = digest(&library);
+    library.state = state(&library);
     library
 }
 
@@ -233,13 +232,10 @@ impl Unserved {
     }
 }
 
-/// A digest of everything that a client can see in the lists of a library.
-fn digest(library: &Library) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    let mut put = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
+/// A hash of everything that a client can see in the lists of a library.
+fn state(library: &Library) -> u64 {
+    let mut hash = StateHash::default();
+    let mut put = |part: &[u8]| hash.part(part);
     for prompt in &library.prompts {
         put_prompt(prompt, &mut put);
     }
@@ -265,24 +261,27 @@ fn digest(library: &Library) -> [u8; 32] {
             put(part.as_bytes());
         }
     }
-    hash.finalize().into()
+    hash.end()
 }
 
 fn put_prompt(prompt: &Prompt, put: &mut impl FnMut(&[u8])) {
-    let some = |text: &Option<Box<str>>| text.as_deref().unwrap_or_default().to_owned();
     put(prompt.full_name.as_bytes());
-    put(some(&prompt.title).as_bytes());
-    put(some(&prompt.description).as_bytes());
+    put(bytes(prompt.title.as_deref()));
+    put(bytes(prompt.description.as_deref()));
     put(&[u8::from(prompt.unavailable.is_some())]);
     put(format!("{:?}", prompt.dialect).as_bytes());
     for argument in prompt.arguments.iter() {
         put(argument.name.as_bytes());
-        put(some(&argument.description).as_bytes());
+        put(bytes(argument.description.as_deref()));
         put(&[u8::from(argument.required)]);
-        put(some(&argument.default).as_bytes());
+        put(bytes(argument.default.as_deref()));
         put(&argument.max_length.unwrap_or_default().to_le_bytes());
         let pattern = argument.pattern.as_ref();
         put(pattern.map_or("", |pattern| pattern.as_str()).as_bytes());
         put(argument.choices.join("\0").as_bytes());
     }
+}
+
+fn bytes(text: Option<&str>) -> &[u8] {
+    text.unwrap_or_default().as_bytes()
 }

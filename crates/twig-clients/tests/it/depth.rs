@@ -351,6 +351,7 @@ fn check_template(text: &str, dialect: Dialect) {
         }],
         dialect,
         unavailable: None,
+        written: None,
     }));
     let catalog = Latest::from(Catalog::build([Arc::new(library)]));
     let templates = Templates::default();

@@ -76,7 +76,7 @@ impl Shelf {
                 documents: Vec::new(),
                 templates: Vec::new(),
                 problems: Vec::new(),
-                digest: [0; 32],
+                state: 0,
                 documents_beside: None,
                 function_sources: Vec::new(),
                 package: None,
@@ -173,6 +173,7 @@ fn prompt(name: &str, arguments: &[&str]) -> Prompt {
         messages: Vec::new(),
         dialect: Dialect::Jinja,
         unavailable: None,
+        written: None,
     }
 }
 

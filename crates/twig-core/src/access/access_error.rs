@@ -41,6 +41,9 @@ pub enum AccessError {
         /// Where.
         place: Box<str>,
     },
+    /// Other keys cannot take the place of keys.
+    #[error("there are keys already")]
+    HasKeys,
     /// The record is full.
     #[error("there are {0} {1} already, which is the most")]
     TooMany(usize, &'static str),

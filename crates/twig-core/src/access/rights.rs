@@ -73,6 +73,13 @@ impl AccessRights {
         self.everywhere | own.map(|(_, verbs)| *verbs).unwrap_or_default()
     }
 
+    /// Whether there is a place in which anything may be written.
+    pub fn may_write(&self) -> bool {
+        let places = self.workspaces.values().chain(self.projects.values());
+        let mut granted = places.chain([&self.everywhere]);
+        granted.any(|verbs| verbs.has(Verbs::WRITE))
+    }
+
     /// Whether anything in a workspace may be read.
     pub fn reach(&self, workspace: &StoreName) -> bool {
         self.on_workspace(workspace).has(Verbs::READ)
@@ -116,5 +123,6 @@ mod tests {
         assert!(rights.on_library(Some("acme")).has(Verbs::READ));
         assert!(!rights.on_library(Some("lab")).has(Verbs::READ));
         assert!(!rights.on_library(None).has(Verbs::RUN));
+        assert!(rights.may_write());
     }
 }

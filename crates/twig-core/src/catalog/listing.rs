@@ -15,6 +15,17 @@ enum ListRank {
     Hidden,
 }
 
+/// Whether the list of a client shows a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptListing {
+    /// It does.
+    Shown,
+    /// Rules of the user or of its repository leave it out.
+    Hidden,
+    /// The client loads its file itself.
+    LoadedByClient,
+}
+
 /// A list of prompts that differs from the usual one: clients with equal views get the same list.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ListView {
@@ -91,6 +102,21 @@ impl Catalog {
             client: has_rules.then(|| client.into()),
             own,
         })
+    }
+
+    /// Whether the list of a client of this name shows a prompt; `is_here` as for
+    /// [`view_of`](Self::view_of).
+    pub fn listing_for(&self, client: &str, found: PromptRef<'_>, is_here: bool) -> PromptListing {
+        let PromptRef { library, prompt } = found;
+        if is_here && library.loaded_by.contains(&client) && !self.serves_own_of(client) {
+            return PromptListing::LoadedByClient;
+        }
+        let own = self.listing.clients.get(client).map(|it| &it.rules);
+        let rules = [&self.listing.rules, &library.listing];
+        match LibraryListing::new(library, own.into_iter().chain(rules)).rank(prompt) {
+            ListRank::Hidden => PromptListing::Hidden,
+            ListRank::Pinned | ListRank::Usual => PromptListing::Shown,
+        }
     }
 
     /// True if a client is offered the prompts that it loads itself.

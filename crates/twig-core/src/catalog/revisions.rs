@@ -30,6 +30,18 @@ impl Catalog {
         self.revisions
     }
 
+    /// The same, marked as old: a store of it cannot be read now.
+    #[must_use]
+    pub fn with_staleness(mut self, is_stale: bool) -> Self {
+        self.is_stale = is_stale;
+        self
+    }
+
+    /// True if a store of it cannot be read now: what it has of that store may be old.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
+    }
+
     /// This catalog with the counters of one that is published after another.
     #[must_use]
     pub fn after(mut self, before: &Catalog) -> Self {

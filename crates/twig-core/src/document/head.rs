@@ -1,5 +1,7 @@
 //! The type and title of a document, from its first bytes.
 
+use std::borrow::Cow;
+
 use super::mime::{is_text, mime_of};
 use crate::problem::shorten;
 
@@ -26,7 +28,9 @@ impl Head {
         let mime = mime_of(file_name, bytes);
         let is_text = is_text(bytes);
         let heading = (is_text && mime == "text/markdown").then(|| {
-            let text = String::from_utf8_lossy(bytes);
+            // Replacing what is not UTF-8 is slow, and it is the cut end at most.
+            let text = str::from_utf8(bytes).map(Cow::Borrowed);
+            let text = text.unwrap_or_else(|_| String::from_utf8_lossy(bytes));
             // A line that is cut may be half a heading.
             let whole = if is_whole {
                 &*text

@@ -61,7 +61,7 @@ fn list(value: &str) -> Option<FrontMatterValue> {
     let inner = value.strip_prefix('[')?.strip_suffix(']')?;
     let items = inner.split(',').map(|item| {
         let item = item.trim_matches(' ');
-        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_./*-".contains(&byte);
+        let is_word = |byte: u8| byte.is_ascii_alphanumeric() || b"_./*- ".contains(&byte);
         let is_quoted = item.starts_with(['\'', '"']);
         let is_item = is_quoted || item.bytes().all(is_word);
         scalar(item).filter(|_| is_item)

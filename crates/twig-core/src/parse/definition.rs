@@ -107,6 +107,7 @@ fn refused(path: &RelativePath, sentence: &str) -> Option<Prompt> {
         messages: vec![whole(path)],
         dialect: Dialect::Braces,
         unavailable: Some(sentence.into()),
+        written: None,
     })
 }
 
@@ -146,6 +147,7 @@ impl DefinitionReader<'_> {
             messages,
             dialect,
             unavailable: None,
+            written: None,
         })
     }
 

@@ -118,6 +118,7 @@ impl FunctionListReader<'_> {
             messages: Vec::new(),
             dialect: Dialect::Function,
             unavailable: None,
+            written: None,
         };
         if let Err(mistake) = self.fill(&mut prompt, &members, script) {
             let refusal = mistake.as_str().into();

@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 pub use super::definition::DefinitionFile;
 use super::documents::{DocumentLayout, templates};
 use super::functions::{self, FunctionFiles, LIST, SCRIPT};
@@ -17,6 +15,7 @@ use crate::limits::Limits;
 use crate::model::{Content, Library, LibraryAbout, LibraryKind, LibraryOrigin, Prompt};
 use crate::name::{LibraryName, RelativePath, full_path};
 use crate::problem::{FileProblems, Problem, ProblemCode, Severity};
+use crate::state_hash::StateHash;
 
 /// The manifest's file name, which identifies a Twig library.
 pub const MANIFEST: &str = "twig.toml";
@@ -143,7 +142,7 @@ pub fn twig_layout(
     library.problems = reader.problems.finish();
     library.about = contents.about;
     library.prompts = shared(contents.prompts);
-    library.digest = digest(&library.prompts, [manifest.as_bytes()]);
+    library.state = state(&library.prompts, [manifest.as_bytes()]);
     TwigLayout {
         library,
         layout: contents.layout,
@@ -151,20 +150,19 @@ pub fn twig_layout(
     }
 }
 
-/// Adds the documents to a library. Their contents are not in its digest: an edit of one changes no
+/// Adds the documents to a library. Their contents are not in its hash: an edit of one changes no
 /// list.
 pub fn add_documents(library: &mut Library, layout: &DocumentLayout, mut documents: Vec<Document>) {
     labels::clean_documents(&library.root, &mut documents, &mut library.problems);
     library.documents_beside = layout.beside().cloned();
-    let mut hash = Sha256::new();
-    hash.update(library.digest);
+    let mut hash = StateHash::default();
+    hash.part(&library.state.to_le_bytes());
     for document in &documents {
         for part in [&*document.uri, document.shown_title(), &*document.mime] {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
+            hash.part(part.as_bytes());
         }
     }
-    library.digest = hash.finalize().into();
+    library.state = hash.end();
     library.templates = templates(layout, &documents);
     library.documents = documents;
 }
@@ -220,7 +218,7 @@ pub fn definitions_library(
         let text = text.unwrap_or_default();
         [path.as_str().as_bytes(), text.as_bytes()]
     });
-    library.digest = digest(&library.prompts, texts);
+    library.state = state(&library.prompts, texts);
     library
 }
 
@@ -255,7 +253,7 @@ pub fn functions_library(
     library.problems = problems.finish();
     let script = files.script.unwrap_or_default();
     let documents = [files.list, script, files.prefix].map(str::as_bytes);
-    library.digest = digest(&library.prompts, documents);
+    library.state = state(&library.prompts, documents);
     library
 }
 
@@ -279,7 +277,7 @@ pub fn empty_library(folder: &LibraryRoot, kind: LibraryKind, problems: Vec<Prob
         documents_beside: None,
         templates: Vec::new(),
         problems,
-        digest: [0; 32],
+        state: 0,
         function_sources: Vec::new(),
         package: None,
         listing: crate::model::ListingRules::default(),
@@ -296,14 +294,13 @@ fn shared(prompts: impl IntoIterator<Item = Prompt>) -> Vec<Arc<Prompt>> {
 }
 
 /// The documents that were read, and which of the prompts can be served.
-fn digest<'d>(prompts: &[Arc<Prompt>], documents: impl IntoIterator<Item = &'d [u8]>) -> [u8; 32] {
-    let mut hash = Sha256::new();
+fn state<'d>(prompts: &[Arc<Prompt>], documents: impl IntoIterator<Item = &'d [u8]>) -> u64 {
+    let mut hash = StateHash::default();
     for document in documents {
-        hash.update((document.len() as u64).to_le_bytes());
-        hash.update(document);
+        hash.part(document);
     }
     for prompt in prompts {
-        hash.update([u8::from(prompt.unavailable.is_some())]);
+        hash.part(&[u8::from(prompt.unavailable.is_some())]);
     }
-    hash.finalize().into()
+    hash.end()
 }

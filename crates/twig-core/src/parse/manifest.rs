@@ -190,6 +190,7 @@ impl Manifest<'_> {
             messages: Vec::new(),
             dialect: Dialect::Jinja,
             unavailable: None,
+            written: None,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use crate::audit::{AuditEntry, ChainDigest};
 use crate::plan::ChangedItem;
-use crate::store::{Digest, ItemKind, LabelName, StoreError, StoreName, Timestamp, Version};
+use crate::store::{
+    Digest, ItemKind, LabelName, StoreError, StoreName, Summary, Timestamp, Version,
+};
 
 /// A project as its last change recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,22 @@ pub struct StoredProject {
     pub digest: Option<ChainDigest>,
     /// True if any of its versions had a label when it was read.
     pub has_labels: bool,
+}
+
+impl StoredProject {
+    /// What lists of projects show.
+    pub fn summary(self) -> Summary {
+        Summary {
+            id: self.id,
+            name: self.name,
+            prompts: self.prompts,
+            resources: self.resources,
+            history: self.history,
+            changes: self.rev,
+            created: self.created,
+            changed: self.changed,
+        }
+    }
 }
 
 /// A prompt or resource, deleted or not.

@@ -26,6 +26,26 @@ macro_rules! codes {
     };
 }
 
+impl ProblemCode {
+    /// True if a library has more of something than is read or served of it.
+    pub fn is_limit(self) -> bool {
+        matches!(
+            self,
+            Self::EmbeddedLimit
+                | Self::MediaTooLarge
+                | Self::SkillTooLarge
+                | Self::TemplatesTooLarge
+                | Self::TooDeep
+                | Self::TooLarge
+                | Self::TooManyArguments
+                | Self::TooManyDocuments
+                | Self::TooManyFiles
+                | Self::TooManyMessages
+                | Self::TooManyResources
+        )
+    }
+}
+
 impl fmt::Display for ProblemCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
@@ -121,6 +141,7 @@ codes! {
     NotASkill = "not-a-skill",
     NotAnswering = "not-answering",
     NotExecutable = "not-executable",
+    NotFollowed = "not-followed",
     NotInvocable = "not-invocable",
     NotServed = "not-served",
     NotText = "not-text",

@@ -90,9 +90,11 @@ pub(super) fn pattern_bytes(arguments: &[Argument], given: &GivenArguments<'_>) 
     values.map(str::len).sum()
 }
 
+/// Checks the values; `matched` is their [`pattern_bytes`].
 pub(super) fn check_values(
     arguments: &[Argument],
     given: &GivenArguments<'_>,
+    matched: usize,
     limits: &Limits,
     checked: Checked,
 ) -> Result<(), RenderError> {
@@ -112,7 +114,7 @@ pub(super) fn check_values(
             limit: limits.argument_values,
         });
     }
-    if pattern_bytes(arguments, given) > PATTERN_VALUE {
+    if matched > PATTERN_VALUE {
         return Err(RenderError::ValueTooLarge {
             what: "The text of all arguments that have a pattern".to_owned(),
             limit: PATTERN_VALUE,

@@ -311,6 +311,12 @@ pub enum StoreError {
         /// True for a write, false for a read.
         is_write: bool,
     },
+    /// The database of all workspaces cannot be reached.
+    #[error("The database of the store cannot be reached: {reason}")]
+    NoDatabase {
+        /// Why, in the middle of a sentence.
+        reason: String,
+    },
     /// The database did not say whether a write was made.
     #[error(
         "The connection to the database of workspace '{workspace}' was lost before it confirmed the change, which may have been written: read it again before you repeat the change"
@@ -336,6 +342,7 @@ impl StoreError {
                 | Self::Damaged { .. }
                 | Self::File { .. }
                 | Self::Offline { .. }
+                | Self::NoDatabase { .. }
                 | Self::Unknown { .. }
                 | Self::Unavailable(_)
         )

@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-
 use super::label::LabelledVersion;
 use super::name::{ItemKind, StoreName};
 use super::version::{Item, Project, Version};
@@ -15,22 +13,20 @@ use crate::model::{
     MessageSource, Prompt, Role,
 };
 use crate::name::{LibraryName, PromptName};
-use crate::stored_version::StoredVersion;
+use crate::state_hash::StateHash;
+use crate::stored_version::{StoredVersion, VersionAuthor};
 
 /// Builds a library from a project. Its name is stored in [`LibraryAbout::title`]: a library's own
 /// name allows fewer characters.
 #[allow(clippy::missing_panics_doc, reason = "the word is a name")]
 pub fn library(project: &Project, workspace: &str) -> Library {
     let name = project.name.as_str();
-    let mut hash = Sha256::new();
+    let mut hash = StateHash::default();
     let mut prompts = Vec::new();
     let mut documents = Vec::new();
     let mut labelled = Vec::new();
     for item in &project.items {
-        let mut add = |part: &[u8]| {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        };
+        let mut add = |part: &[u8]| hash.part(part);
         add(item.kind.as_str().as_bytes());
         add(item.name.as_str().as_bytes());
         add(&item.head.number.to_le_bytes());
@@ -72,7 +68,7 @@ pub fn library(project: &Project, workspace: &str) -> Library {
         documents,
         templates: Vec::new(),
         problems: Vec::new(),
-        digest: hash.finalize().into(),
+        state: hash.end(),
         function_sources: Vec::new(),
         documents_beside: None,
         package: None,
@@ -121,6 +117,10 @@ fn prompt(name: &StoreName, version: &Version) -> Prompt {
         }],
         dialect: Dialect::Verbatim,
         unavailable: None,
+        written: Some(Box::new(VersionAuthor {
+            author: version.author.clone(),
+            at: version.at.0,
+        })),
     }
 }
 

@@ -22,6 +22,7 @@ use super::scan::Sort;
 use super::values::TemplateValues;
 use crate::body::{BodyError, FileRole, Stamp};
 use crate::hidden::{self, TextPlace};
+use crate::json_text::EscapedText;
 use crate::limits::PROBLEMS;
 use crate::model::{Content, Library};
 use crate::name::RelativePath;
@@ -46,8 +47,12 @@ pub struct Bundle {
 
 #[derive(Debug)]
 enum Compiled {
-    Plain(Box<Engine>),
-    Computed { sources: Vec<Source>, links: Links },
+    /// With the text of the main template, if it can be escaped once.
+    Plain(Box<Engine>, Option<EscapedText>),
+    Computed {
+        sources: Vec<Source>,
+        links: Links,
+    },
 }
 
 /// One file (or manifest text) of a bundle.
@@ -95,7 +100,7 @@ pub(crate) enum BundleError {
 impl Bundle {
     /// True if it renders on the calling thread.
     pub fn is_plain(&self) -> bool {
-        matches!(self.content, Compiled::Plain(_))
+        matches!(self.content, Compiled::Plain(..))
     }
 
     /// The name of the template to start with.
@@ -105,7 +110,7 @@ impl Bundle {
 
     pub(crate) fn sources(&self) -> &[Source] {
         match &self.content {
-            Compiled::Plain(_) => &[],
+            Compiled::Plain(..) => &[],
             Compiled::Computed { sources, .. } => sources,
         }
     }
@@ -113,7 +118,7 @@ impl Bundle {
     pub(crate) fn links(&self) -> &Links {
         static NONE: Links = BTreeMap::new();
         match &self.content {
-            Compiled::Plain(_) => &NONE,
+            Compiled::Plain(..) => &NONE,
             Compiled::Computed { links, .. } => links,
         }
     }
@@ -124,14 +129,32 @@ impl Bundle {
         values: &TemplateValues<'_>,
         room: TextRoom,
     ) -> Result<String, EngineError> {
-        let Compiled::Plain(engine) = &self.content else {
-            return Err(EngineError::limit(
-                "computed templates are rendered by a worker",
-            ));
-        };
+        let (engine, _) = self.plain()?;
         engine
             .render(&self.main, values, room)
             .map_err(|failure| failure.seen_from(&self.main, self.lines))
+    }
+
+    /// Renders a plain bundle as the inside of a JSON string; returns the length of the text itself,
+    /// too.
+    pub(crate) fn render_escaped(
+        &self,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
+    ) -> Result<(Vec<u8>, usize), EngineError> {
+        let (engine, escaped) = self.plain()?;
+        engine
+            .render_escaped(&self.main, escaped, values, room)
+            .map_err(|failure| failure.seen_from(&self.main, self.lines))
+    }
+
+    fn plain(&self) -> Result<(&Engine, Option<&EscapedText>), EngineError> {
+        match &self.content {
+            Compiled::Plain(engine, escaped) => Ok((engine, escaped.as_ref())),
+            Compiled::Computed { .. } => Err(EngineError::limit(
+                "computed templates are rendered by a worker",
+            )),
+        }
     }
 }
 
@@ -399,7 +422,7 @@ pub(crate) fn compile(closure: Closure, shared: &mut SharedEngines) -> Result<Bu
         main: sources[0].name.clone(),
         lines: sources[0].lines,
         content: match sort {
-            Sort::Plain => Compiled::Plain(Box::new(engine)),
+            Sort::Plain => Compiled::Plain(Box::new(engine), EscapedText::new(&sources[0].text)),
             // It compiles, as the engine has shown; the worker compiles its own copy.
             Sort::Computed => Compiled::Computed { sources, links },
         },

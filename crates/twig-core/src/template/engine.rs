@@ -29,6 +29,7 @@ pub(crate) use self::parameters::Parameters;
 pub(crate) use self::undeclared::Undeclared;
 pub(crate) use self::unknown::Unknown;
 use super::values::{self, TemplateValues};
+use crate::json_text::{self, EscapedText};
 
 /// Resolves a reference in a template: `(parent, written name)` to the name of the template.
 pub(crate) type Links = BTreeMap<(String, String), String>;
@@ -162,6 +163,36 @@ impl Engine {
         values: &TemplateValues<'_>,
         room: TextRoom,
     ) -> Result<String, EngineError> {
+        let output = self.render_as(TemplateOutput::Text, main, values, room)?;
+        String::from_utf8(output.bytes)
+            .map_err(|_| EngineError::limit("the rendered prompt is not UTF-8"))
+    }
+
+    /// Renders one of the templates as the inside of a JSON string; `escaped` is its source. Returns
+    /// the length of the text itself, too.
+    pub(crate) fn render_escaped(
+        &self,
+        main: &str,
+        escaped: Option<&EscapedText>,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
+    ) -> Result<(Vec<u8>, usize), EngineError> {
+        let form = TemplateOutput::Escaped {
+            source: escaped,
+            address: 0,
+            cursor: 0,
+        };
+        let output = self.render_as(form, main, values, room)?;
+        Ok((output.bytes, output.length))
+    }
+
+    fn render_as<'s>(
+        &self,
+        mut form: TemplateOutput<'s>,
+        main: &str,
+        values: &TemplateValues<'_>,
+        room: TextRoom,
+    ) -> Result<Bounded<'s>, EngineError> {
         let limit = self.environment.recursion_limit();
         let failure = |error: &minijinja::Error| {
             EngineError::from_error(error, limit, |name| self.source(name))
@@ -170,11 +201,17 @@ impl Engine {
             .environment
             .get_template(main)
             .map_err(|error| failure(&error))?;
-        let expected = template.source().len() + values.len();
+        let mut expected = template.source().len() + values.len();
+        if let TemplateOutput::Escaped { address, .. } = &mut form {
+            *address = template.source().as_ptr().addr();
+            expected += expected / 8;
+        }
         let mut output = Bounded {
             bytes: Vec::with_capacity(expected.min(room.left)),
+            length: 0,
             room: room.left,
             is_full: false,
+            form,
         };
         let rendered = template.render_captured_to(values.to_context(), &mut output);
         if output.is_full {
@@ -184,8 +221,7 @@ impl Engine {
             )));
         }
         match rendered {
-            Ok(_) => String::from_utf8(output.bytes)
-                .map_err(|_| EngineError::limit("the rendered prompt is not UTF-8")),
+            Ok(_) => Ok(output),
             Err(error) => Err(failure(&error)),
         }
     }
@@ -206,20 +242,56 @@ impl Engine {
 }
 
 /// A buffer with a limit.
-struct Bounded {
+struct Bounded<'s> {
     bytes: Vec<u8>,
+    /// Bytes of text, which are fewer than those of its escaped form.
+    length: usize,
     room: usize,
     is_full: bool,
+    form: TemplateOutput<'s>,
 }
 
-impl io::Write for Bounded {
+/// What is written to a buffer.
+enum TemplateOutput<'s> {
+    Text,
+    /// The inside of a JSON string.
+    Escaped {
+        /// The source of the main template.
+        source: Option<&'s EscapedText>,
+        /// Where the source is in memory: most of the output is parts of it, which need not be
+        /// escaped again.
+        address: usize,
+        cursor: usize,
+    },
+}
+
+impl io::Write for Bounded<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if bytes.len() > self.room - self.bytes.len() {
+        self.write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() > self.room - self.length {
             self.is_full = true;
             return Err(io::ErrorKind::WriteZero.into());
         }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
+        self.length += bytes.len();
+        match &mut self.form {
+            TemplateOutput::Text => self.bytes.extend_from_slice(bytes),
+            TemplateOutput::Escaped {
+                source,
+                address,
+                cursor,
+            } => {
+                let start = bytes.as_ptr().addr().checked_sub(*address);
+                let part = source.zip(start);
+                match part.and_then(|(source, start)| source.part(start, bytes.len(), cursor)) {
+                    Some(part) => self.bytes.extend_from_slice(part),
+                    None => json_text::escape_bytes(&mut self.bytes, bytes),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -244,6 +316,13 @@ fn plain_environment() -> Environment<'static> {
     environment.add_test("sequence", checks::is_sequence);
     environment.add_test("iterable", checks::is_iterable);
     environment.set_recursion_limit(PLAIN_RECURSION);
+    // Most values are texts, which need no formatting.
+    environment.set_formatter(|output, state, value| match value.as_str() {
+        Some(text) if matches!(state.auto_escape(), AutoEscape::None) => {
+            output.write_str(text).map_err(minijinja::Error::from)
+        }
+        _ => minijinja::escape_formatter(output, state, value),
+    });
     set_up(&mut environment);
     environment
 }

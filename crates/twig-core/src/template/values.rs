@@ -1,6 +1,7 @@
 //! The values that a template sees: every declared argument, given or not.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use minijinja::value::{Enumerator, Object, ObjectRepr, Rest, ValueOrKwargs};
@@ -36,20 +37,25 @@ impl<'a> TemplateValues<'a> {
 
     /// The values as a template looks them up: copied once, then shared.
     pub(crate) fn to_context(&self) -> Value {
-        Value::from_object(ValuesContext(
-            self.iter()
-                .map(|(name, value)| {
-                    let value = value.map_or_else(|| ABSENT.clone(), Value::from);
-                    // Short names are kept inside the value, so this allocates nothing.
-                    (Value::from(name), value)
-                })
-                .collect(),
-        ))
+        let pairs = self.iter().map(|(name, value)| {
+            let value = value.map_or_else(|| ABSENT.clone(), Value::from);
+            // Short names are kept inside the value, so this allocates nothing.
+            (Value::from(name), value)
+        });
+        Value::from_object(ValuesContext {
+            pairs: pairs.collect(),
+            last: AtomicUsize::new(0),
+        })
     }
 }
 
 #[derive(Debug)]
-struct ValuesContext(Vec<(Value, Value)>);
+struct ValuesContext {
+    pairs: Vec<(Value, Value)>,
+    /// The pair that was found last: most templates print arguments in the order of their
+    /// declaration, each right after a condition on it.
+    last: AtomicUsize,
+}
 
 impl Object for ValuesContext {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
@@ -57,10 +63,16 @@ impl Object for ValuesContext {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        self.0
-            .iter()
-            .find(|(name, _)| name.as_str() == Some(key))
-            .map(|(_, value)| value.clone())
+        let last = self.last.load(Ordering::Relaxed);
+        let is_it = |at: &usize| {
+            self.pairs
+                .get(*at)
+                .is_some_and(|it| it.0.as_str() == Some(key))
+        };
+        let near = (last..last + 2).find(is_it);
+        let at = near.or_else(|| (0..self.pairs.len()).find(is_it))?;
+        self.last.store(at, Ordering::Relaxed);
+        Some(self.pairs[at].1.clone())
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

@@ -316,6 +316,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         }],
         dialect: Dialect::Jinja,
         unavailable: None,
+        written: None,
     });
     let library = Library {
         name: LibraryName::from_folder("lib").expect("a name"),
@@ -330,7 +331,7 @@ fn library(names: &[&str], text: &str) -> (Library, String) {
         documents: Vec::new(),
         templates: Vec::new(),
         problems: Vec::new(),
-        digest: [0; 32],
+        state: 0,
         documents_beside: None,
         function_sources: Vec::new(),
         package: None,

@@ -121,7 +121,7 @@ fn both_readers_of_toml_give_the_same_library() {
     // A dotted key is enough to send the whole manifest to the other reader.
     let other = format!("library.title = \"t\"\n{plain}");
     let (mut one, mut two) = (library("lib", plain), library("lib", &other));
-    (one.digest, two.digest) = ([0; 32], [0; 32]);
+    (one.state, two.state) = (0, 0);
     two.about = one.about.clone();
     assert_eq!(one, two);
 }

@@ -57,6 +57,7 @@ impl Case {
             }],
             dialect: Dialect::Jinja,
             unavailable: None,
+            written: None,
         };
         let libraries = [("lib", vec![Arc::new(prompt)]), ("other", Vec::new())];
         let libraries = libraries.map(|(name, prompts)| {
@@ -73,7 +74,7 @@ impl Case {
                 documents: Vec::new(),
                 templates: Vec::new(),
                 problems: Vec::new(),
-                digest: [0; 32],
+                state: 0,
                 documents_beside: None,
                 function_sources: Vec::new(),
                 package: None,

@@ -230,7 +230,7 @@ pub(crate) fn library(name: &str, digest: u8, prompts: Vec<Prompt>) -> Library {
         documents: Vec::new(),
         templates: Vec::new(),
         problems: Vec::new(),
-        digest: [digest; 32],
+        state: digest.into(),
         documents_beside: None,
         function_sources: Vec::new(),
         package: None,
@@ -256,6 +256,7 @@ pub(crate) fn prompt(name: &str, arguments: Vec<Argument>) -> Prompt {
         }],
         dialect: Dialect::Input,
         unavailable: None,
+        written: None,
     }
 }
 
@@ -310,6 +311,7 @@ pub(crate) fn sample() -> Library {
     };
     let broken = Prompt {
         unavailable: Some("Prompt `broken` has no template".into()),
+        written: None,
         ..prompt("broken", Vec::new())
     };
     library(

@@ -6,7 +6,7 @@ use twig_packages::published::{
     digest_of_parts, marketplace, plugin_files, published_description, published_digest,
 };
 use twig_packages::skills_index::IndexedKind;
-use twig_packages::tree::hex;
+use twig_packages::tree::{PathTrouble, hex};
 use twig_packages::{
     ArchiveError, FileMode, IndexedSkill, SkillsIndex, UnpackedFile, read_archive, write_zip,
 };
@@ -178,8 +178,10 @@ proptest! {
         files.sort_by(|one, two| one.path.cmp(&two.path));
         match write_zip(&files) {
             Ok(zip) => prop_assert_eq!(read_archive(&zip), Ok(files)),
-            // Names that differ in case only, and a file where another one needs a folder.
-            Err(error) => prop_assert!(matches!(error, ArchiveError::Twice { .. }), "{error}"),
+            // Names that differ in case only, a file where another one needs a folder, and names
+            // such as `aux`.
+            Err(ArchiveError::Twice { .. } | ArchiveError::Path { trouble: PathTrouble::Windows, .. }) => {}
+            Err(error) => prop_assert!(false, "{error}"),
         }
     }
 

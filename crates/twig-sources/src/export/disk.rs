@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Permissions, PermissionsExt};
 use twig_clients::clients::ExportFormat;
 use twig_clients::export::ExportItem;
 use twig_core::BodyError;
 
 use super::ExportTarget;
+use crate::platform;
 use crate::root::{Root, body_error, digest, regular, sentence};
 use crate::write_file::{Existing, FileAccess, NewFile, write_file};
 
 /// Bytes of a file that are searched for a marker.
 const LARGEST: u64 = 8 * 1024 * 1024;
 /// The bits of a file that somebody can run.
-pub(super) const EXECUTABLE: u32 = 0o111;
+const EXECUTABLE: u32 = 0o111;
 /// Entries of a folder that are searched for earlier exports.
 const ENTRIES: usize = 20_000;
 
@@ -115,16 +115,20 @@ impl<'r> ExportFolder<'r> {
     /// Whether a file can be run.
     pub(super) fn is_executable(&self, path: &str) -> bool {
         let metadata = self.root.dir().symlink_metadata(self.full(path));
-        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & EXECUTABLE != 0)
+        let mode = metadata.ok().filter(cap_std::fs::Metadata::is_file);
+        let mode = mode.and_then(|it| platform::mode_beneath(&it));
+        mode.is_some_and(|mode| mode & EXECUTABLE != 0)
     }
 
     /// Lets everybody run a file who may read it.
     pub(super) fn make_executable(&self, path: &str) -> Result<(), String> {
         let (dir, full) = (self.root.dir(), self.full(path));
         let made = dir.symlink_metadata(&full).and_then(|metadata| {
-            let mode = metadata.permissions().mode();
+            let Some(mode) = platform::mode_beneath(&metadata) else {
+                return Ok(());
+            };
             let readers = mode & 0o444;
-            dir.set_permissions(&full, Permissions::from_mode(mode | readers >> 2))
+            platform::set_mode_beneath(dir, &full, mode | readers >> 2)
         });
         made.map_err(|error| format!("cannot be made executable: {}", refusal(&error)))
     }

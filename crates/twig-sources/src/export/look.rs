@@ -1,6 +1,5 @@
 //! Examines a prompt's path before it is written.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use twig_clients::clients::ExportFormat;
@@ -8,7 +7,8 @@ use twig_clients::export::{BundledFile, ExportItem, Marker, bundled_of, marker_o
 use twig_core::RelativePath;
 
 use super::ExportState;
-use super::disk::{EXECUTABLE, ExportFileError, ExportFolder};
+use super::disk::{ExportFileError, ExportFolder};
+use crate::platform;
 
 /// What is there.
 pub(super) enum ExistingFile {
@@ -120,7 +120,7 @@ pub(super) fn marker<'t>(
 pub(super) fn is_executable(file: &BundledFile) -> bool {
     let path = Path::new(&*file.library.root).join(file.path.as_str());
     let metadata = path.metadata();
-    metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & EXECUTABLE != 0)
+    metadata.is_ok_and(|it| it.is_file() && platform::is_executable(&it))
 }
 
 /// A path in the same folder as another.

@@ -24,6 +24,7 @@ use twig_core::{
 use super::{Fate, ImportError};
 use crate::listing::FileLister;
 use crate::locked_file::{LockError, LockedFile, LockedFolder};
+use crate::platform;
 use crate::reader::{ReadFile, SavePatience, read_text};
 use crate::root::sentence;
 use crate::write_file::{NewFile, create_beneath, sync_folder};
@@ -435,16 +436,10 @@ fn is_inside(path: &Path, root: &Path) -> bool {
 }
 
 /// Gives a private folder the usual permissions of folders here.
-#[cfg(unix)]
 fn open_to_others(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt;
     // A folder created inside it has those permissions; if they cannot be read, nothing is lost.
-    if let Ok(inner) = fs::metadata(folder.join("prompts")) {
-        let mode = inner.permissions().mode();
-        let _ = fs::set_permissions(folder, fs::Permissions::from_mode(mode));
+    let inner = fs::metadata(folder.join("prompts"));
+    if let Some(mode) = inner.ok().and_then(|inner| platform::mode(&inner)) {
+        let _ = platform::set_mode(folder, mode);
     }
 }
-
-/// Nothing to do on systems without such permissions.
-#[cfg(not(unix))]
-fn open_to_others(_folder: &Path) {}

@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use twig_packages::{FileMode, PackageFile, PackageTree, TreeDigest};
 
 use super::package_error::PackageError;
+use crate::platform::{create_with_mode, set_mode};
 
 /// The ending of a list of files.
 const LIST: &str = "files";
@@ -164,7 +165,7 @@ impl PackageStore {
             file.write_all(list.to_text().as_bytes())?;
             file.sync_all()?;
             for folder in staged.folders.iter().rev().chain([&staged.root]) {
-                make_read_only(folder)?;
+                set_mode(folder, 0o555)?;
             }
             fs::rename(&list_path, self.list_of(tree))?;
             if fs::rename(&staged.root, self.root_of(tree)).is_err() && !self.is_whole(tree) {
@@ -290,7 +291,7 @@ pub(super) fn remove_package(root: &Path) -> io::Result<()> {
         if let Ok(metadata) = folder.symlink_metadata()
             && metadata.is_dir()
         {
-            make_writable(&folder, &metadata)?;
+            set_mode(&folder, 0o755)?;
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
                 if entry.file_type()?.is_dir() {
@@ -306,36 +307,6 @@ pub(super) fn remove_package(root: &Path) -> io::Result<()> {
 fn create_read_only(path: &Path, mode: FileMode) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(mode.bits() & !0o222);
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
+    create_with_mode(&mut options, mode.bits() & !0o222);
     options.open(path)
-}
-
-#[cfg(unix)]
-fn make_read_only(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o555))
-}
-
-#[cfg(not(unix))]
-fn make_read_only(_: &Path) -> io::Result<()> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn make_writable(folder: &Path, metadata: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut permissions = metadata.permissions();
-    permissions.set_mode(0o755);
-    fs::set_permissions(folder, permissions)
-}
-
-#[cfg(not(unix))]
-fn make_writable(_: &Path, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
 }

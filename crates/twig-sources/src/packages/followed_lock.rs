@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use twig_core::{BodyError, Problem, ProblemCode, Severity};
-use twig_packages::{PackageLock, PackageLockError};
+use twig_packages::{LockedLibrary, PackageLock, PackageLockError};
 
+use super::wanted::WantedPackage;
 use crate::reader::{SavePatience, read_text};
 use crate::stamp::SeenStamp;
 
@@ -58,6 +59,46 @@ impl FollowedLock {
                 false
             }
         }
+    }
+}
+
+/// The lock of the configuration, and that of the packages that a server follows.
+#[derive(Debug, Default)]
+pub(crate) struct FollowedLocks {
+    own: Option<FollowedLock>,
+    followed: Option<FollowedLock>,
+}
+
+impl FollowedLocks {
+    /// Reads both.
+    pub(crate) fn new(own: Option<&Path>, followed: Option<&Path>) -> Self {
+        let mut locks = Self {
+            own: own.map(FollowedLock::new),
+            followed: followed.map(FollowedLock::new),
+        };
+        locks.look();
+        locks
+    }
+
+    /// Reads the files that changed; returns whether one of the locks is another one now.
+    pub(crate) fn look(&mut self) -> bool {
+        let locks = self.own.iter_mut().chain(&mut self.followed);
+        // Both are read, also if the first one is another one.
+        locks.filter_map(|lock| lock.look().then_some(())).count() > 0
+    }
+
+    /// What a lock says about a package.
+    pub(crate) fn find(&self, wanted: &WantedPackage, is_followed: bool) -> Option<&LockedLibrary> {
+        let lock = if is_followed {
+            &self.followed
+        } else {
+            &self.own
+        };
+        lock.as_ref()?.lock.library(&wanted.name)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &FollowedLock> {
+        self.own.iter().chain(&self.followed)
     }
 }
 

@@ -17,7 +17,7 @@ use twig_packages::{FileMode, PackageSource, PackageTree, TreeDigest, VersionTag
 
 use self::entries::{Entries, TreeEntry};
 use super::contents::{FetchHold, PackageStore, StagedPackage};
-use super::git_program::{FetchLimits, GitEnvironment, GitTask, old_version};
+use super::git_program::{FetchLimits, FetchStop, GitEnvironment, GitTask, old_version};
 use super::package_error::PackageError;
 use super::source_keys::SourceKeys;
 
@@ -43,6 +43,8 @@ pub struct PackageFetcher {
     pub keys: SourceKeys,
     /// Keeps what it fetches until it is dropped.
     pub hold: FetchHold,
+    /// Ends what it fetches.
+    pub stop: FetchStop,
 }
 
 /// What a source has at the moment.
@@ -210,6 +212,7 @@ impl PackageFetcher {
             url,
             limits: &self.limits,
             environment: &self.environment,
+            stop: &self.stop,
             progress,
         }
     }

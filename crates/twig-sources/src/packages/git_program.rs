@@ -3,14 +3,21 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::package_error::PackageError;
+use crate::platform::{kill_group, own_group};
 
 /// Variables of git that stay: how the user reaches hosts, and where their configuration is. All
 /// others could lead git to another repository or program.
@@ -67,6 +74,15 @@ const SAFE: [(u32, u32); 8] = [
 /// How often the size of what was received is looked at.
 const TICK: Duration = Duration::from_millis(50);
 
+/// The variable that git takes the header with a token from.
+const LOGIN_HEADER: &str = "TWIG_GIT_HEADER";
+
+/// The name that goes with a token that has none.
+const ANY_USER: &str = "x-access-token";
+
+/// The longest token, in bytes.
+const LONGEST_TOKEN: usize = 4_096;
+
 /// How much of what git says is kept.
 const KEPT_LINES: usize = 40;
 
@@ -85,6 +101,51 @@ pub struct GitEnvironment {
     pub ssh_program: Option<OsString>,
     /// Which program that is (`GIT_SSH_VARIANT`).
     pub ssh_variant: Option<OsString>,
+    /// What Twig itself says to a host, instead of the user's own helpers.
+    pub login: Option<GitLogin>,
+}
+
+/// A token for a host. It is in the environment of git alone: in no argument, message or log.
+#[derive(Clone, PartialEq, Eq)]
+pub struct GitLogin {
+    token: String,
+    /// The header that it is sent in.
+    header: String,
+}
+
+impl GitLogin {
+    /// Reads `TOKEN` or `USER:TOKEN`; the error says what is wrong with the text, without it.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("is empty");
+        }
+        if text.len() > LONGEST_TOKEN || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("is not one line with a token");
+        }
+        // The hosts look at the name rarely, and it must not be empty.
+        let (user, token) = text.split_once(':').unwrap_or((ANY_USER, text));
+        if token.is_empty() {
+            return Err("has no token");
+        }
+        let encoded = STANDARD.encode(format!("{user}:{token}"));
+        Ok(Self {
+            token: token.to_owned(),
+            header: format!("Authorization: Basic {encoded}"),
+        })
+    }
+
+    /// A text without the token.
+    fn redact(&self, text: &str) -> String {
+        let encoded = self.header.rsplit(' ').next().unwrap_or_default();
+        text.replace(encoded, "…").replace(&self.token, "…")
+    }
+}
+
+impl fmt::Debug for GitLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GitLogin")
+    }
 }
 
 impl GitEnvironment {
@@ -119,6 +180,22 @@ impl Default for FetchLimits {
     }
 }
 
+/// Ends the fetches that have it.
+#[derive(Debug, Clone, Default)]
+pub struct FetchStop(Arc<AtomicBool>);
+
+impl FetchStop {
+    /// Ends them.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// True if they are to end.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
 /// What a fetch is about, for messages and limits.
 #[derive(Clone, Copy)]
 pub(super) struct GitTask<'t> {
@@ -128,6 +205,7 @@ pub(super) struct GitTask<'t> {
     pub(super) url: &'t str,
     pub(super) limits: &'t FetchLimits,
     pub(super) environment: &'t GitEnvironment,
+    pub(super) stop: &'t FetchStop,
     /// Gets what git says about its progress.
     pub(super) progress: &'t (dyn Fn(&str) + Sync),
 }
@@ -172,7 +250,8 @@ impl GitTask<'_> {
             command.args(["-c", setting]);
         }
         command.stdin(Stdio::null());
-        end_with_its_programs(&mut command);
+        // git and the programs that it starts are ended together.
+        own_group(&mut command);
         command
     }
 
@@ -183,6 +262,18 @@ impl GitTask<'_> {
             let own = self.own_ssh_command(folder);
             let is_plain = self.environment.has_other_ssh();
             command.env("GIT_SSH_COMMAND", ssh_command(own, is_plain));
+        }
+        command.env_remove(LOGIN_HEADER);
+        if let Some(login) = &self.environment.login {
+            // No helper may keep it, and no other host may get it.
+            command.env(LOGIN_HEADER, &login.header);
+            command.arg(format!("--config-env=http.extraHeader={LOGIN_HEADER}"));
+            command.args([
+                "-c",
+                "credential.helper=",
+                "-c",
+                "http.followRedirects=false",
+            ]);
         }
         command
     }
@@ -238,7 +329,8 @@ impl GitTask<'_> {
         let (mut child, signs) = start(&mut command, input)?;
         let done = self.follow(&signs, grows);
         if done.is_err() {
-            kill_with_its_programs(&mut child);
+            // The programs that it started would go on waiting for the other side.
+            kill_group(&mut child);
         }
         let status = child
             .wait()
@@ -285,6 +377,11 @@ impl GitTask<'_> {
             if size > limits.bytes {
                 return Err(self.too_large());
             }
+            if self.stop.is_set() {
+                return Err(PackageError::Ended {
+                    source_text: self.source.to_owned(),
+                });
+            }
             if alive.elapsed() > limits.stall {
                 return Err(self.stalled());
             }
@@ -317,7 +414,10 @@ impl GitTask<'_> {
     pub(super) fn failure(&self, said: &[String]) -> PackageError {
         // What the other side says is no reason: it could say anything.
         let own = said.iter().filter(|line| !line.starts_with("remote: "));
-        let own: Vec<String> = own.cloned().collect();
+        let own: Vec<String> = match &self.environment.login {
+            Some(login) => own.map(|line| login.redact(line)).collect(),
+            None => own.cloned().collect(),
+        };
         let all = own.join("\n").to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
         let source_text = self.source.to_owned();
@@ -458,28 +558,6 @@ fn ssh_command(own: Option<OsString>, is_other: bool) -> OsString {
         " -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=2",
     );
     command
-}
-
-/// Has git and the programs that it starts be ended together.
-#[cfg(unix)]
-fn end_with_its_programs(command: &mut Command) {
-    use std::os::unix::process::CommandExt;
-    command.process_group(0);
-}
-
-#[cfg(not(unix))]
-fn end_with_its_programs(_: &mut Command) {}
-
-/// Ends git and the programs that it started, which would go on waiting for the other side.
-fn kill_with_its_programs(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
 }
 
 fn start(
@@ -648,6 +726,7 @@ mod tests {
             url: "https://example.com/x.git",
             limits: &FetchLimits::default(),
             environment: &GitEnvironment::default(),
+            stop: &FetchStop::default(),
             progress: &|_| {},
         };
         task.failure(&said).to_string()

@@ -11,6 +11,12 @@ use twig_packages::{ArchiveError, SkillsIndexError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PackageError {
+    /// The program ends.
+    #[error("{source_text}: the fetch was ended")]
+    Ended {
+        /// The source.
+        source_text: String,
+    },
     /// There is no `git`.
     #[error("git is not installed, and packages from repositories are fetched with it")]
     NoGit,

@@ -14,6 +14,7 @@ use super::followed_lock::read_lock;
 use super::package_error::PackageError;
 use super::signatures::{is_signature, on_all_processors};
 use crate::locked_file::LockedFile;
+use crate::platform;
 use crate::root::digest;
 use crate::write_file::NewFile;
 
@@ -342,13 +343,7 @@ fn files_below(root: &Path) -> io::Result<BTreeMap<String, bool>> {
     Ok(found)
 }
 
-#[cfg(unix)]
 fn has_other_mode(metadata: &fs::Metadata, mode: FileMode) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    (metadata.permissions().mode() & 0o100 != 0) != mode.is_executable()
-}
-
-#[cfg(not(unix))]
-fn has_other_mode(_: &fs::Metadata, _: FileMode) -> bool {
-    false
+    let bits = platform::mode(metadata);
+    bits.is_some_and(|bits| (bits & 0o100 != 0) != mode.is_executable())
 }

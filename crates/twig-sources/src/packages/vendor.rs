@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use twig_packages::{FileMode, PackageFile, PackageTree};
 
 use crate::locked_file::{LockError, LockedFile};
+use crate::platform;
 use crate::root::digest;
 use crate::write_file::NewFile;
 
@@ -320,38 +321,24 @@ fn write_list(file: &LockedFile, path: &Path, next: &PackageTree) -> Result<(), 
     written.map_err(refused(path, "written"))
 }
 
-#[cfg(unix)]
 fn mode_of(metadata: &fs::Metadata) -> FileMode {
-    use std::os::unix::fs::PermissionsExt;
-    if metadata.permissions().mode() & 0o100 == 0 {
-        FileMode::Plain
-    } else {
+    if platform::mode(metadata).is_some_and(|mode| mode & 0o100 != 0) {
         FileMode::Executable
+    } else {
+        FileMode::Plain
     }
 }
 
 /// Lets everybody who may read a file execute it, or nobody.
-#[cfg(unix)]
 fn give_mode(path: &Path, mode: FileMode) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let metadata = path.symlink_metadata()?;
-    if !metadata.is_file() || mode_of(&metadata) == mode {
+    let bits = platform::mode(&metadata).filter(|_| metadata.is_file());
+    let Some(bits) = bits.filter(|_| mode_of(&metadata) != mode) else {
         return Ok(());
-    }
-    let bits = metadata.permissions().mode();
+    };
     let next = match mode {
         FileMode::Executable => bits | ((bits & 0o444) >> 2),
         FileMode::Plain => bits & !0o111,
     };
-    fs::set_permissions(path, fs::Permissions::from_mode(next))
-}
-
-#[cfg(not(unix))]
-fn mode_of(_: &fs::Metadata) -> FileMode {
-    FileMode::Plain
-}
-
-#[cfg(not(unix))]
-fn give_mode(_: &Path, _: FileMode) -> io::Result<()> {
-    Ok(())
+    platform::set_mode(path, next)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use twig_clients::clients::formats;
 use twig_core::{LibraryKind, LibraryName, LibraryPackage, Problem, ProblemCode, Severity};
-use twig_packages::{LockedLibrary, PackageLock};
+use twig_packages::LockedLibrary;
 
 use super::LibraryPlace;
 use crate::candidate::Candidate;
@@ -30,12 +30,19 @@ pub(crate) struct PackagePlace {
     pub(super) root: PathBuf,
     /// Whether these are on this machine.
     is_here: bool,
+    /// Whether a server fetches it, not `twig install`.
+    is_followed: bool,
 }
 
 impl PackagePlace {
-    /// The package that the lock has for what is wanted.
-    pub(super) fn find(settings: &Settings, wanted: &WantedPackage, lock: &PackageLock) -> Self {
-        let locked = lock.library(&wanted.name).filter(|it| wanted.is_of(it));
+    /// The package that is wanted, where the lock says something about it.
+    pub(super) fn find(
+        settings: &Settings,
+        wanted: &WantedPackage,
+        locked: Option<&LockedLibrary>,
+        is_followed: bool,
+    ) -> Self {
+        let locked = locked.filter(|it| wanted.is_of(it));
         let packages = settings.packages.clone().unwrap_or_default();
         let store = PackageStore::new(&packages);
         let root = match locked {
@@ -48,22 +55,33 @@ impl PackagePlace {
             is_here: locked.is_some_and(|it| store.has(it.tree)),
             locked: locked.cloned(),
             root,
+            is_followed,
         }
     }
 
     /// Why nothing of it is served, or not what is asked for.
     fn problem(&self) -> Option<Problem> {
         let name = &self.wanted.name;
+        let next = if self.is_followed {
+            "the server with `--http` that follows it fetches it: start it, or read its log"
+        } else {
+            "run `twig install`"
+        };
         let (severity, message, help) = match &self.locked {
+            None if self.is_followed => (
+                Severity::Error,
+                format!("the package `{name}` was not fetched yet, so nothing of it is served"),
+                next,
+            ),
             None => (
                 Severity::Error,
                 format!("the package `{name}` is not in the lock, so nothing of it is served"),
-                "run `twig install`",
+                next,
             ),
             Some(_) if !self.is_here => (
                 Severity::Error,
                 format!("the package `{name}` is not on this machine, so nothing of it is served"),
-                "run `twig install`",
+                next,
             ),
             Some(locked) if !self.wanted.is_locked_by(locked) => {
                 let wanted = self.wanted.reference.as_deref().unwrap_or_default();
@@ -73,7 +91,7 @@ impl PackagePlace {
                     format!(
                         "the configuration asks for `{wanted}` of the package `{name}`, and the lock has `{served}`, which is served"
                     ),
-                    "run `twig install`",
+                    next,
                 )
             }
             Some(_) => return None,

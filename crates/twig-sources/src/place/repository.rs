@@ -169,7 +169,12 @@ impl LibraryPlace {
         let (path, only) = (listed.path.clone(), listed.only.clone());
         let wanted = WantedPackage::new(&listed.source, reference, path, only, name).ok()?;
         let lock = self.repository.lock.as_ref()?;
-        Some(PackagePlace::find(settings, &wanted, &lock.lock))
+        Some(PackagePlace::find(
+            settings,
+            &wanted,
+            lock.lock.library(&wanted.name),
+            false,
+        ))
     }
 
     /// Removes libraries that a symlink leads to, out of the repository that lists them.

@@ -3,19 +3,26 @@
 //! Connections are driven by one thread, `twig-store-pg`, which starts with the first call. The only
 //! user of tokio in this crate.
 
+use std::borrow::Cow;
+use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use twig_core::store::StoreError;
 
+use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
+use super::pg_hints::PgHints;
+use crate::database_address::DatabaseAddress;
+use crate::store_health::StoreHealth;
 
 /// How long one attempt to connect takes at most while the database is away.
 const ATTEMPT: Duration = Duration::from_secs(2);
@@ -23,11 +30,9 @@ const ATTEMPT: Duration = Duration::from_secs(2);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// What every connection is set to. A commit is durable unless the server is set to more than that.
-const SESSION: &str = "SET statement_timeout = '10s'; \
-    SET idle_in_transaction_session_timeout = '10s'; \
-    SELECT set_config('synchronous_commit', 'on', false) \
-     WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')";
+/// The pause after a database has refused the role, its password or the name of the database: at
+/// first, and at most. Many wrong passwords may lock an account.
+const REFUSED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// The stream of a connection, encrypted or not.
 type PgStream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket>>::Stream;
@@ -35,8 +40,43 @@ type PgStream = <MakeRustlsConnect as tokio_postgres::tls::MakeTlsConnect<Socket
 /// A database, and the thread that drives its connections.
 #[derive(Debug)]
 pub(super) struct PgDatabase {
-    config: Config,
+    address: PgAddress,
+    /// The address to listen at, if it is another one: poolers do not deliver notifications.
+    listening: Option<PgAddress>,
     runtime: OnceLock<Option<PgRuntime>>,
+    health: Mutex<PgHealth>,
+    /// True once it was logged that notifications do not arrive; false again when they do.
+    pub(super) is_polling: AtomicBool,
+    /// True once it was logged that the database is away; false again when it is back.
+    is_said_away: AtomicBool,
+    /// True once notifications arrived at the address of calls: a connection there stays the same.
+    prepares: Arc<AtomicBool>,
+    pub(super) hints: Arc<PgHints>,
+}
+
+/// An address, and whether it has refused who we are.
+#[derive(Debug)]
+struct PgAddress {
+    config: Config,
+    refused: Mutex<Option<PgRefusal>>,
+}
+
+/// Until when an address is not asked again.
+#[derive(Debug)]
+struct PgRefusal {
+    reason: String,
+    until: Instant,
+    pause: Duration,
+}
+
+/// What came of the calls so far.
+#[derive(Debug, Default)]
+struct PgHealth {
+    is_confirmed: bool,
+    /// When the first call failed since the last one that did not.
+    failing: Option<Instant>,
+    calls: u64,
+    errors: u64,
 }
 
 #[derive(Debug)]
@@ -48,34 +88,58 @@ struct PgRuntime {
 
 impl PgDatabase {
     /// The database of a URL; nothing is connected yet.
-    pub(super) fn new(url: &str) -> Result<Self, StoreError> {
-        let wrong = |reason: String| {
-            StoreError::Unavailable(format!(
-                "The URL of the store is not valid: {reason}; it looks like \
-                 postgres://USER:PASSWORD@HOST/DATABASE"
-            ))
-        };
-        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            return Err(wrong("it has to start with postgres://".to_owned()));
-        }
-        let mut config: Config = url
-            .parse()
-            .map_err(|error: tokio_postgres::Error| wrong(PgFault::from(error).reason()))?;
-        if config.get_application_name().is_none() {
-            config.application_name("twig");
-        }
-        if config.get_hosts().len() > 1
-            && config.get_target_session_attrs() == TargetSessionAttrs::Any
-        {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        }
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(Duration::from_secs(10));
-        }
+    pub(super) fn new(address: &DatabaseAddress) -> Result<Self, StoreError> {
+        let listening = address.listen_url.as_deref().map(PgAddress::new);
         Ok(Self {
-            config,
+            address: PgAddress::new(&address.url)?,
+            listening: listening.transpose()?,
             runtime: OnceLock::new(),
+            health: Mutex::default(),
+            is_polling: AtomicBool::default(),
+            is_said_away: AtomicBool::default(),
+            prepares: Arc::default(),
+            hints: Arc::default(),
         })
+    }
+
+    /// Where it is, for a person on this machine.
+    pub(super) fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// True if notifications come from another address.
+    pub(super) fn listens_elsewhere(&self) -> bool {
+        self.listening.is_some()
+    }
+
+    /// What came of the calls so far.
+    pub(super) fn health(&self) -> StoreHealth {
+        let health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        StoreHealth {
+            is_confirmed: health.is_confirmed,
+            stale: health.failing.map(|since| since.elapsed()),
+            calls: health.calls,
+            errors: health.errors,
+        }
+    }
+
+    /// Counts a call. A refusal is an answer, too.
+    pub(super) fn record<T>(&self, outcome: &Result<T, PgFault>) {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        health.calls += 1;
+        match outcome {
+            Ok(_) | Err(PgFault::Refused(_)) => {
+                health.is_confirmed = true;
+                health.failing = None;
+            }
+            Err(fault) => {
+                health.errors += 1;
+                // A full disk or a long lock says nothing of what can be read.
+                if fault.is_absence() {
+                    health.failing.get_or_insert_with(Instant::now);
+                }
+            }
+        }
     }
 
     fn handle(&self) -> Result<&Handle, PgFault> {
@@ -119,25 +183,147 @@ impl PgDatabase {
         }
     }
 
+    /// Records that notifications arrive.
+    pub(super) fn is_heard(&self) {
+        self.is_polling.store(false, Ordering::Release);
+        if !self.listens_elsewhere() {
+            self.prepares.store(true, Ordering::Release);
+        }
+    }
+
     /// Connects, and has the thread drive the connection.
-    pub(super) async fn connect(&self) -> Result<Client, PgFault> {
-        let (client, connection) = self.connect_raw().await?;
+    pub(super) async fn connect(&self) -> Result<PgClient, PgFault> {
+        let (client, connection) = self.address.connect().await?;
         self.spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!("a connection to PostgreSQL ended: {error}");
             }
         });
-        client.batch_execute(SESSION).await?;
-        Ok(client)
+        Ok(PgClient::new(client, Arc::clone(&self.prepares)))
     }
 
-    /// Connects; the caller drives the connection.
-    pub(super) async fn connect_raw(
+    /// Connects to listen; the caller drives the connection.
+    pub(super) async fn connect_to_listen(
         &self,
     ) -> Result<(Client, Connection<Socket, PgStream>), PgFault> {
-        let tls = tls(self.config.get_ssl_mode() != SslMode::Disable)?;
-        Ok(self.config.connect(tls).await?)
+        let address = self.listening.as_ref().unwrap_or(&self.address);
+        address.connect().await
     }
+}
+
+impl PgAddress {
+    fn new(url: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            config: read_url(url)?,
+            refused: Mutex::default(),
+        })
+    }
+
+    /// Connects. For a while after a refusal, the refusal is the answer.
+    async fn connect(&self) -> Result<(Client, Connection<Socket, PgStream>), PgFault> {
+        if let Some(refused) = &*self.refused()
+            && Instant::now() < refused.until
+        {
+            return Err(PgFault::Away(refused.reason.clone()));
+        }
+        let tls = tls(self.config.get_ssl_mode() != SslMode::Disable)?;
+        let connected = self.config.connect(tls).await.map_err(PgFault::from);
+        let mut refused = self.refused();
+        match &connected {
+            Err(fault) if fault.is_refused() => {
+                let last = refused.as_ref().map(|refused| refused.pause * 2);
+                let pause = last.unwrap_or(REFUSED.0).min(REFUSED.1);
+                *refused = Some(PgRefusal {
+                    reason: fault.reason(),
+                    until: Instant::now() + pause,
+                    pause,
+                });
+            }
+            Err(_) => {}
+            Ok(_) => *refused = None,
+        }
+        drop(refused);
+        connected
+    }
+
+    fn refused(&self) -> MutexGuard<'_, Option<PgRefusal>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the database is, for a person: without the password.
+impl fmt::Display for PgAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = &self.config;
+        let names = config.get_hosts().iter().map(|host| match host {
+            Host::Tcp(name) => Cow::from(name),
+            Host::Unix(folder) => folder.to_string_lossy(),
+        });
+        let addresses = config
+            .get_hostaddrs()
+            .iter()
+            .map(|it| it.to_string().into());
+        let hosts: Vec<Cow<'_, str>> = if config.get_hosts().is_empty() {
+            addresses.collect()
+        } else {
+            names.collect()
+        };
+        for (number, host) in hosts.iter().enumerate() {
+            let ports = config.get_ports();
+            let port = ports.get(number).or(ports.first()).unwrap_or(&5432);
+            let comma = if number == 0 { "" } else { ", " };
+            write!(f, "{comma}{host}:{port}")?;
+        }
+        let user = config.get_user();
+        for (what, name) in [("database", config.get_dbname().or(user)), ("role", user)] {
+            if let Some(name) = name {
+                write!(f, ", {what} `{name}`")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The settings of a URL, with what every connection has.
+fn read_url(url: &str) -> Result<Config, StoreError> {
+    let wrong = |reason: String| {
+        StoreError::Unavailable(format!(
+            "The URL of the store is not valid: {reason}; it looks like \
+             postgres://USER:PASSWORD@HOST/DATABASE; in a password, write %40 for @, %3F for ? and %25 \
+             for %"
+        ))
+    };
+    if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+        return Err(wrong("it has to start with postgres://".to_owned()));
+    }
+    let (before, options) = url.split_once('?').unwrap_or((url, ""));
+    let place = before.split_once("://").map_or(before, |(_, place)| place);
+    if place.matches('@').count() > 1 {
+        return Err(wrong("it has more than one @".to_owned()));
+    }
+    // With TLS, the name is always checked.
+    let options = options.split('&').map(|option| match option {
+        "sslmode=verify-full" | "sslmode=verify-ca" => "sslmode=require",
+        option => option,
+    });
+    let options = options.collect::<Vec<_>>().join("&");
+    let mut config: Config = format!("{before}?{options}")
+        .parse()
+        .map_err(|error: tokio_postgres::Error| wrong(PgFault::from(error).reason()))?;
+    if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+        return Err(wrong("it names no host".to_owned()));
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("twig");
+    }
+    if config.get_hosts().len() > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any
+    {
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(Duration::from_secs(10));
+    }
+    Ok(config)
 }
 
 /// TLS with the certificates that the system trusts; the name in the certificate is checked.
@@ -157,16 +343,90 @@ fn tls(is_used: bool) -> Result<MakeRustlsConnect, PgFault> {
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
-/// One connection that reconnects. While the database is away, calls fail at once and a task tries
-/// to connect.
+/// Whether a database is away. If so, calls fail at once and a task tries to connect.
+#[derive(Debug, Default)]
+pub(super) struct PgAbsence {
+    /// Why it is away.
+    reason: Option<String>,
+    /// The connection that the task made.
+    found: Arc<Mutex<Option<PgClient>>>,
+}
+
+impl PgAbsence {
+    /// The connection that ends an absence, or why there is none yet; neither if it is not away.
+    pub(super) fn look(&mut self) -> Result<Option<PgClient>, PgFault> {
+        let found = self
+            .found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if found.is_some() {
+            self.reason = None;
+        }
+        match &self.reason {
+            Some(reason) => Err(PgFault::Away(reason.clone())),
+            // It may have been lost since.
+            None => Ok(found.filter(|client| !client.is_closed())),
+        }
+    }
+
+    /// Why it is away, if nothing has connected since.
+    fn reason(&self) -> Option<&str> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let reason = self.reason.as_deref();
+        reason.filter(|_| found.is_none())
+    }
+
+    /// Begins an absence, which is logged if the first attempt to connect again fails: a command that
+    /// fails says so itself.
+    pub(super) fn begin(&mut self, database: &Arc<PgDatabase>, reason: String) {
+        self.reason = Some(reason.clone());
+        let found = Arc::clone(&self.found);
+        let weak = Arc::downgrade(database);
+        database.spawn(async move {
+            let mut unsaid = Some(reason);
+            loop {
+                sleep(PAUSE).await;
+                // Nothing waits for it any more.
+                if Arc::strong_count(&found) == 1 {
+                    return;
+                }
+                let Some(database) = weak.upgrade() else {
+                    return;
+                };
+                let attempt = timeout_at(Instant::now() + ATTEMPT, async {
+                    let client = database.connect().await?;
+                    // A pooler accepts connections while the database is away.
+                    client.batch_execute("SELECT 1").await?;
+                    Ok::<_, PgFault>(client)
+                });
+                if let Ok(Ok(client)) = attempt.await {
+                    if database.is_said_away.swap(false, Ordering::AcqRel) {
+                        tracing::info!("the database of the store can be reached again");
+                    }
+                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
+                    return;
+                }
+                // Once, however many connections are missing.
+                if let Some(reason) = unsaid.take()
+                    && !database.is_said_away.swap(true, Ordering::AcqRel)
+                {
+                    let address = &database.address;
+                    tracing::warn!(
+                        "the database of the store ({address}) cannot be reached: {reason}"
+                    );
+                }
+            }
+        });
+    }
+}
+
+/// One connection that reconnects.
 #[derive(Debug)]
 pub(super) struct PgLine {
     database: Arc<PgDatabase>,
-    client: Option<Client>,
-    /// Why the database is away.
-    away: Option<String>,
-    /// The connection that the task made.
-    found: Arc<Mutex<Option<Client>>>,
+    client: Option<PgClient>,
+    absence: PgAbsence,
 }
 
 impl PgLine {
@@ -174,9 +434,14 @@ impl PgLine {
         Self {
             database,
             client: None,
-            away: None,
-            found: Arc::default(),
+            absence: PgAbsence::default(),
         }
+    }
+
+    /// Fails if the database was away when it was last asked here.
+    pub(super) fn check(&self) -> Result<(), PgFault> {
+        let reason = self.absence.reason();
+        reason.map_or(Ok(()), |reason| Err(PgFault::Away(reason.to_owned())))
     }
 
     /// Runs a call that writes nothing, or that may be repeated. A connection that was lost since
@@ -184,18 +449,10 @@ impl PgLine {
     pub(super) fn run<T>(
         &mut self,
         until: Instant,
-        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&PgClient) -> Result<T, PgFault>,
     ) -> Result<T, PgFault> {
-        let found = || {
-            let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-            found.take()
-        };
-        if let Some(client) = found() {
+        if let Some(client) = self.absence.look()? {
             self.client = Some(client);
-            self.away = None;
-        }
-        if let Some(reason) = &self.away {
-            return Err(PgFault::Away(reason.clone()));
         }
         let used = self.client.take().filter(|client| !client.is_closed());
         let is_used = used.is_some();
@@ -205,10 +462,11 @@ impl PgLine {
         if may_help {
             outcome = self.attempt(until, None, call);
         }
+        self.database.record(&outcome);
         if let Err(fault) = &outcome
             && fault.is_lost()
         {
-            self.go_away(fault.reason());
+            self.absence.begin(&self.database, fault.reason());
         }
         outcome
     }
@@ -217,8 +475,8 @@ impl PgLine {
     fn attempt<T>(
         &mut self,
         until: Instant,
-        client: Option<Client>,
-        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
+        client: Option<PgClient>,
+        call: &impl AsyncFn(&PgClient) -> Result<T, PgFault>,
     ) -> Result<T, PgFault> {
         let database = Arc::clone(&self.database);
         let (client, outcome) = database.wait(until, async {
@@ -226,37 +484,15 @@ impl PgLine {
                 Some(client) => client,
                 None => database.connect().await?,
             };
-            let outcome = call(&client).await;
+            let outcome = match client.prepare().await {
+                Ok(()) => call(&client).await,
+                Err(fault) => Err(fault),
+            };
             Ok((client, outcome))
         })?;
         if matches!(outcome, Ok(_) | Err(PgFault::Refused(_))) {
             self.client = Some(client);
         }
         outcome
-    }
-
-    fn go_away(&mut self, reason: String) {
-        tracing::warn!("the database of the store cannot be reached: {reason}");
-        self.away = Some(reason);
-        let found = Arc::clone(&self.found);
-        let database = Arc::downgrade(&self.database);
-        self.database.spawn(async move {
-            loop {
-                sleep(PAUSE).await;
-                // Nobody waits for it any more.
-                if Arc::strong_count(&found) == 1 {
-                    return;
-                }
-                let Some(database) = database.upgrade() else {
-                    return;
-                };
-                let attempt = timeout_at(Instant::now() + ATTEMPT, database.connect());
-                if let Ok(Ok(client)) = attempt.await {
-                    tracing::info!("the database of the store can be reached again");
-                    *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
-                    return;
-                }
-            }
-        });
     }
 }

@@ -212,8 +212,11 @@ impl PlanRows for LoadedRows {
         };
         self.items.insert((project.id, kind, name.clone()), row);
         self.versions.insert((id, version.number), version.clone());
+        // Each row is written once, as it is after the whole batch.
+        let before = self.made.items.iter().position(|made| made.id == id);
+        let before = before.map(|at| self.made.items.swap_remove(at));
         self.made.items.push(MadeItem {
-            is_new: item.is_none(),
+            is_new: before.map_or(item.is_none(), |before| before.is_new),
             project: project.id,
             kind,
             name: name.clone(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use sha2::{Digest as _, Sha256};
 use tokio::join;
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Row};
 use twig_core::plan::plan;
 use twig_core::store::{
     Change, Digest, GivenContent, ItemKind, LabelChange, Noun, StoreError, StoreName, Timestamp,
@@ -15,13 +15,15 @@ use twig_core::store::{
 use twig_core::{Contents, Limits};
 use uuid::Uuid;
 
+use super::isolation::show_to;
 use super::loaded_rows::{LoadedRows, MadeRows, RowId, with_near};
+use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_rows::{
     ITEM_COLUMNS, digest, id, item_columns, item_row, kind, label, name, number, project_columns,
-    project_row, signed, version_columns, version_row,
+    project_row, signed, version_columns, version_row, with_head,
 };
-use super::{PgValue, lock_key};
+use super::{PgValue, lock_key, schema};
 
 /// The outcome of each write of a batch.
 pub(super) type PgOutcomes = Vec<Result<Written, StoreError>>;
@@ -166,8 +168,8 @@ impl<'w> WantedRows<'w> {
 /// Runs a statement if it is needed.
 async fn query_if(
     is_needed: bool,
-    client: &Client,
-    sql: &str,
+    client: &PgClient,
+    sql: &'static str,
     parameters: &[PgValue<'_>],
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
     if is_needed {
@@ -180,7 +182,7 @@ async fn query_if(
 /// Begins a transaction, locks the projects of the writes and decides them. The transaction stays
 /// open.
 pub(super) async fn plan_batch(
-    client: &Client,
+    client: &PgClient,
     (workspace, workspace_name): (Uuid, &StoreName),
     limits: &Limits,
     writes: &[&Write],
@@ -189,6 +191,7 @@ pub(super) async fn plan_batch(
     for write in writes {
         wanted.add(write);
     }
+    client.prepare().await?;
     let (mut rows, now, is_there) = load(client, workspace, limits, &wanted).await?;
     if !is_there {
         return Err(PgFault::Refused(StoreError::NoWorkspace {
@@ -225,7 +228,7 @@ pub(super) async fn plan_batch(
 
 /// The names of items that exist.
 pub(super) async fn live_names(
-    client: &Client,
+    client: &PgClient,
     workspace: Uuid,
     project: &StoreName,
     kind: ItemKind,
@@ -248,12 +251,23 @@ pub(super) async fn live_names(
     Ok(names?.into_iter().map(Box::from).collect())
 }
 
-/// The items that lists of projects, kinds and names name.
-macro_rules! in_keys {
+/// The items `i` of keys `k`.
+macro_rules! items_of_keys {
     () => {
-        " JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
-         WHERE i.workspace = $1 AND (p.name, i.kind, i.name) IN \
-          (SELECT * FROM unnest($2::text[], $3::text[], $4::text[]))"
+        " CROSS JOIN LATERAL (SELECT * FROM twig.project \
+          WHERE workspace = $1 AND name = k.project OFFSET 0) p \
+         CROSS JOIN LATERAL (SELECT * FROM twig.item WHERE workspace = $1 AND project = p.id \
+          AND kind = k.kind AND name = k.name OFFSET 0) i"
+    };
+}
+
+/// The items that lists of projects, kinds and names name.
+macro_rules! named_items {
+    () => {
+        concat!(
+            " FROM unnest($2::text[], $3::text[], $4::text[]) AS k (project, kind, name)",
+            items_of_keys!()
+        )
     };
 }
 
@@ -263,28 +277,27 @@ const PROJECTS: &str = concat!(
     " FROM twig.project p WHERE p.workspace = $1 AND p.name = ANY($2) ORDER BY p.name FOR UPDATE"
 );
 
-const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
-    FROM twig.workspace WHERE id = $1";
+/// The time, and which tables these are by now; no row if there is no such workspace.
+pub(super) const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, \
+    m.schema, m.min_writer FROM twig.workspace w LEFT JOIN twig.meta m ON true WHERE w.id = $1";
 
 const ITEMS: &str = concat!(
     "SELECT ",
     item_columns!(),
     ", ",
     version_columns!(),
-    " FROM twig.item i LEFT JOIN twig.version v \
-      ON v.workspace = i.workspace AND v.item = i.id AND v.number = i.head",
-    in_keys!()
+    named_items!(),
+    with_head!()
 );
 
 const VERSIONS: &str = concat!(
     "SELECT i.id, i.kind, i.name, ",
     version_columns!(),
     " FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) \
-       AS k (project, kind, name, number) \
-      JOIN twig.project p ON p.workspace = $1 AND p.name = k.project \
-      JOIN twig.item i ON i.workspace = $1 AND i.project = p.id \
-       AND i.kind = k.kind AND i.name = k.name \
-      JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = k.number"
+       AS k (project, kind, name, number)",
+    items_of_keys!(),
+    " CROSS JOIN LATERAL (SELECT * FROM twig.version \
+      WHERE workspace = $1 AND item = i.id AND number = k.number OFFSET 0) v"
 );
 
 const ALL_VERSIONS: &str = concat!(
@@ -297,9 +310,10 @@ const ALL_VERSIONS: &str = concat!(
 );
 
 const LABELS: &str = concat!(
-    "SELECT i.id, l.label, l.number FROM twig.item i JOIN twig.label l \
-     ON l.workspace = i.workspace AND l.project = i.project AND l.item = i.id",
-    in_keys!()
+    "SELECT i.id, l.label, l.number",
+    named_items!(),
+    " CROSS JOIN LATERAL (SELECT * FROM twig.label \
+      WHERE workspace = $1 AND project = i.project AND item = i.id OFFSET 0) l"
 );
 
 const LABEL_COUNTS: &str = "SELECT l.project, count(*) FROM twig.label l JOIN twig.project p \
@@ -310,35 +324,54 @@ const PROTECTED: &str = "SELECT l.project, l.label FROM twig.protected_label l \
     JOIN twig.project p ON p.workspace = l.workspace AND p.id = l.project \
     WHERE l.workspace = $1 AND p.name = ANY($2)";
 
-const URIS: &str = "SELECT i.project, i.uri, i.kind, i.name FROM twig.item i \
-    JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
-    WHERE i.workspace = $1 AND p.name = ANY($2) AND NOT i.deleted \
-     AND i.uri IS NOT NULL AND ($4 OR i.uri = ANY($3))";
+const URIS: &str = "SELECT i.project, i.uri, i.kind, i.name FROM twig.project p \
+    CROSS JOIN LATERAL (SELECT * FROM twig.item WHERE workspace = $1 AND project = p.id \
+     AND NOT deleted AND uri IS NOT NULL AND ($4 OR uri = ANY($3)) OFFSET 0) i \
+    WHERE p.workspace = $1 AND p.name = ANY($2)";
 
 const CONTENTS: &str = "SELECT digest FROM twig.content WHERE workspace = $1 AND digest = ANY($2)";
 
 /// The first statements of a transaction.
-fn beginning(workspace: Uuid, limits: &Limits, is_deletion: bool) -> String {
+async fn begin(
+    client: &PgClient,
+    workspace: Uuid,
+    limits: &Limits,
+    is_deletion: bool,
+) -> Result<(), PgFault> {
+    const TIMEOUT: &str = "SELECT set_config('lock_timeout', $1, true)";
     // Whoever removes contents must be alone: others may be about to use one of them.
     let lock = if is_deletion {
-        "pg_advisory_xact_lock"
+        "SELECT pg_advisory_xact_lock($1)"
     } else {
-        "pg_advisory_xact_lock_shared"
+        "SELECT pg_advisory_xact_lock_shared($1)"
     };
-    let millis = limits.store_millis.clamp(1, 600_000);
-    let key = lock_key(workspace);
-    format!("BEGIN; SET LOCAL lock_timeout = {millis}; SELECT {lock}({key})")
+    let millis = limits.store_millis.clamp(1, 600_000).to_string();
+    let (millis, key): ([PgValue<'_>; 1], [PgValue<'_>; 1]) = (
+        [(&millis, Type::TEXT)],
+        [(&lock_key(workspace), Type::INT8)],
+    );
+    let (begun, limited, shown, locked) = join!(
+        biased;
+        client.batch_execute("BEGIN"),
+        client.query_typed(TIMEOUT, &millis),
+        show_to(client, workspace),
+        client.query_typed(lock, &key),
+    );
+    begun?;
+    limited?;
+    shown?;
+    locked?;
+    Ok(())
 }
 
 /// The first round trip. Each statement sees what was committed before it, and the second one waits
 /// until nobody else writes to these projects.
 async fn load(
-    client: &Client,
+    client: &PgClient,
     workspace: Uuid,
     limits: &Limits,
     wanted: &WantedRows<'_>,
 ) -> Result<(LoadedRows, Timestamp, bool), PgFault> {
-    let beginning = beginning(workspace, limits, wanted.is_deletion);
     let of: PgValue<'_> = (&workspace, Type::UUID);
     let projects: Vec<&str> = wanted.projects.iter().copied().collect();
     let names: PgValue<'_> = (&projects, Type::TEXT_ARRAY);
@@ -377,7 +410,7 @@ async fn load(
     let has_uris = wanted.has_restore || !wanted.uris.is_empty();
     let answers = join!(
         biased;
-        client.batch_execute(&beginning),
+        begin(client, workspace, limits, wanted.is_deletion),
         client.query_typed(PROJECTS, &in_projects),
         client.query_typed(CLOCK, &in_projects[..1]),
         query_if(has_items, client, ITEMS, &item_keys),
@@ -403,6 +436,9 @@ async fn load(
         uris: answers.9?,
         contents: answers.10?,
     };
+    if let Some(row) = clock.first() {
+        schema::check_row(row, 1)?;
+    }
     let now = clock.first().map(|row| row.try_get(0)).transpose()?;
     let now_or_never = Timestamp(now.unwrap_or_default());
     Ok((answers.read()?, now_or_never, now.is_some()))

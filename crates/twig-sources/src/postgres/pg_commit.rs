@@ -5,49 +5,33 @@
 
 use futures_util::future::join_all;
 use tokio::join;
-use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 use twig_core::store::Operation;
 use uuid::Uuid;
 
-use super::loaded_rows::{MadeChange, MadeRows, MadeVersion};
+use super::loaded_rows::{MadeChange, MadeItem, MadeRows, MadeVersion};
+use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_rows::signed;
 use super::{PgValue, uuid_of};
 
 /// Writes the rows and commits. Every result is checked: the commit of a
 /// transaction that has failed succeeds and writes nothing.
-pub(super) async fn commit(client: &Client, of: Uuid, made: &MadeRows) -> Result<(), PgFault> {
+pub(super) async fn commit(client: &PgClient, of: Uuid, made: &MadeRows) -> Result<(), PgFault> {
+    write_rows(client, of, made, "COMMIT").await
+}
+
+/// Writes the rows, and last a statement that may end the transaction.
+pub(super) async fn write_rows(
+    client: &PgClient,
+    of: Uuid,
+    made: &MadeRows,
+    last: &str,
+) -> Result<(), PgFault> {
     let of = &of as &(dyn ToSql + Sync);
     let contents = add_contents(client, of, made);
     let project = write_project(client, of, made);
-    let items = join_all(made.items.iter().map(|item| {
-        let (project, id) = (uuid_of(item.project), uuid_of(item.id));
-        let (kind, name) = (item.kind.as_str(), item.name.as_str());
-        let (head, first) = (signed(item.head), signed(item.first));
-        async move {
-            let key: [PgValue<'_>; 9] = [
-                (of, Type::UUID),
-                (&project, Type::UUID),
-                (&kind, Type::TEXT),
-                (&name, Type::TEXT),
-                (&id, Type::UUID),
-                (&head, Type::INT8),
-                (&item.is_deleted, Type::BOOL),
-                (&item.uri.as_deref(), Type::TEXT),
-                (&first, Type::INT8),
-            ];
-            let sql = if item.is_new {
-                "INSERT INTO twig.item \
-                 (workspace, project, kind, name, id, head, deleted, uri, first) \
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"
-            } else {
-                "UPDATE twig.item SET head = $6, deleted = $7, uri = $8 WHERE workspace = $1 \
-                 AND project = $2 AND kind = $3 AND name = $4 AND id = $5 AND $9::bigint > 0"
-            };
-            client.execute_typed(sql, &key).await
-        }
-    }));
+    let items = write_items(client, of, &made.items);
     let versions = add_versions(client, of, &made.versions);
     let labels = write_labels(client, of, made);
     let changes = add_changes(client, of, made);
@@ -91,11 +75,11 @@ pub(super) async fn commit(client: &Client, of: Uuid, made: &MadeRows) -> Result
         labels,
         changes,
         projects,
-        client.batch_execute("COMMIT"),
+        client.batch_execute(last),
     );
     contents?;
     project?;
-    items.into_iter().collect::<Result<Vec<u64>, _>>()?;
+    items?;
     versions?;
     labels?;
     changes?;
@@ -104,7 +88,7 @@ pub(super) async fn commit(client: &Client, of: Uuid, made: &MadeRows) -> Result
 }
 
 async fn add_contents(
-    client: &Client,
+    client: &PgClient,
     of: &(dyn ToSql + Sync),
     made: &MadeRows,
 ) -> Result<(), tokio_postgres::Error> {
@@ -130,7 +114,7 @@ async fn add_contents(
 
 /// Creates or deletes a project, or renames an item: never more than one of these in a batch.
 async fn write_project(
-    client: &Client,
+    client: &PgClient,
     of: &(dyn ToSql + Sync),
     made: &MadeRows,
 ) -> Result<(), tokio_postgres::Error> {
@@ -198,8 +182,56 @@ async fn write_project(
     Ok(())
 }
 
+async fn write_items(
+    client: &PgClient,
+    of: &(dyn ToSql + Sync),
+    items: &[MadeItem],
+) -> Result<(), tokio_postgres::Error> {
+    const INSERT: &str = "INSERT INTO twig.item \
+         (workspace, project, kind, name, id, head, deleted, uri, first) \
+        SELECT $1, * FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], \
+         $7::boolean[], $8::text[], $9::bigint[])";
+    const UPDATE: &str = "UPDATE twig.item i SET head = k.head, deleted = k.deleted, uri = k.uri \
+        FROM unnest($2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::boolean[], \
+         $8::text[], $9::bigint[]) AS k (project, kind, name, id, head, deleted, uri, first) \
+        CROSS JOIN LATERAL (SELECT ctid AS place FROM twig.item WHERE workspace = $1 \
+         AND project = k.project AND kind = k.kind AND name = k.name AND id = k.id OFFSET 0) o \
+        WHERE i.ctid = o.place";
+    let (new, old): (Vec<&MadeItem>, Vec<&MadeItem>) = items.iter().partition(|item| item.is_new);
+    let write = async |sql: &'static str, items: Vec<&MadeItem>| {
+        if items.is_empty() {
+            return Ok(());
+        }
+        let all = || items.iter();
+        let projects: Vec<Uuid> = all().map(|it| uuid_of(it.project)).collect();
+        let kinds: Vec<&str> = all().map(|it| it.kind.as_str()).collect();
+        let names: Vec<&str> = all().map(|it| it.name.as_str()).collect();
+        let ids: Vec<Uuid> = all().map(|it| uuid_of(it.id)).collect();
+        let heads: Vec<i64> = all().map(|it| signed(it.head)).collect();
+        let deleted: Vec<bool> = all().map(|it| it.is_deleted).collect();
+        let uris: Vec<Option<&str>> = all().map(|it| it.uri.as_deref()).collect();
+        let firsts: Vec<i64> = all().map(|it| signed(it.first)).collect();
+        let lists: [PgValue<'_>; 9] = [
+            (of, Type::UUID),
+            (&projects, Type::UUID_ARRAY),
+            (&kinds, Type::TEXT_ARRAY),
+            (&names, Type::TEXT_ARRAY),
+            (&ids, Type::UUID_ARRAY),
+            (&heads, Type::INT8_ARRAY),
+            (&deleted, Type::BOOL_ARRAY),
+            (&uris, Type::TEXT_ARRAY),
+            (&firsts, Type::INT8_ARRAY),
+        ];
+        client.execute_typed(sql, &lists).await?;
+        Ok(())
+    };
+    let (inserted, updated) = join!(biased; write(INSERT, new), write(UPDATE, old));
+    inserted?;
+    updated
+}
+
 async fn add_versions(
-    client: &Client,
+    client: &PgClient,
     of: &(dyn ToSql + Sync),
     versions: &[MadeVersion],
 ) -> Result<(), tokio_postgres::Error> {
@@ -251,7 +283,7 @@ async fn add_versions(
 }
 
 async fn write_labels(
-    client: &Client,
+    client: &PgClient,
     of: &(dyn ToSql + Sync),
     made: &MadeRows,
 ) -> Result<(), tokio_postgres::Error> {
@@ -303,7 +335,7 @@ async fn write_labels(
 }
 
 async fn add_changes(
-    client: &Client,
+    client: &PgClient,
     of: &(dyn ToSql + Sync),
     made: &MadeRows,
 ) -> Result<(), tokio_postgres::Error> {

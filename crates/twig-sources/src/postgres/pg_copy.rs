@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use twig_core::store::{Digest, Noun, StoreError, StoreName};
 use uuid::Uuid;
 
+use super::isolation::show;
 use super::loaded_rows::{MadeChange, MadeItem, MadeRows, MadeVersion};
-use super::pg_commit::commit;
+use super::pg_client::PgClient;
+use super::pg_commit::{commit, write_rows};
 use super::pg_fault::PgFault;
 use super::pg_queries::{find_project, labels_of};
 use super::pg_rows::{item_columns, item_row, version_columns, version_row};
-use super::{PgShared, PgStore, PgValue, uuid_of};
-use crate::copied::{CopiedItem, CopiedProject, contents, counts_after};
+use super::{PgShared, PgStore, PgValue, lock_key, uuid_of};
+use crate::copied::{CopiedItem, CopiedProject, contents, counts_after, not_empty};
 
 /// How long one step of a copy may take.
 const LONGEST_STEP: Duration = Duration::from_secs(600);
@@ -37,7 +38,7 @@ impl PgStore {
             };
             if !is_deleted {
                 let name = StoreName::parse(Noun::Project, &name)?;
-                let read = self.reader.read(&self.shared, &async |client: &Client| {
+                let read = self.reader.read(&self.shared, &async |client: &PgClient| {
                     let project = find_project(client, &self.shared, &name).await?;
                     let items = copied_items(client, &self.shared, id).await?;
                     Ok((project, items))
@@ -52,12 +53,15 @@ impl PgStore {
         Ok(all)
     }
 
-    /// Writes projects of another store as they are, each in a transaction.
+    /// Writes projects of another store as they are, all or none; this workspace has to be empty.
     pub(crate) fn write_copies(
         &self,
         projects: &[CopiedProject],
         content: &dyn Fn(&Digest) -> Result<Vec<u8>, StoreError>,
     ) -> Result<(), StoreError> {
+        // Nobody waits for the database while a content is read, maybe from the same one.
+        let client = self.step(self.begin_copy())?;
+        let add = |made: &MadeRows| self.step(write_rows(&client, self.shared.id, made, ""));
         let mut made = MadeRows::default();
         let mut bytes = 0;
         for digest in contents(projects) {
@@ -65,32 +69,47 @@ impl PgStore {
             bytes += content.len();
             made.contents.push((digest, content));
             if bytes >= TOGETHER {
-                self.write_rows(&std::mem::take(&mut made))?;
+                add(&std::mem::take(&mut made))?;
                 bytes = 0;
             }
         }
-        self.write_rows(&made)?;
+        add(&made)?;
         for project in projects {
-            self.write_rows(&rows_of(project))?;
+            add(&rows_of(project))?;
         }
-        Ok(())
+        self.step(commit(&client, self.shared.id, &MadeRows::default()))
     }
 
-    fn write_rows(&self, made: &MadeRows) -> Result<(), StoreError> {
-        let (shared, until) = (&self.shared, Instant::now() + LONGEST_STEP);
-        let written = shared.database.wait(until, async {
-            let client = shared.connect_checked(true).await?;
-            client
-                .batch_execute("SET statement_timeout = 0; BEGIN")
-                .await?;
-            commit(&client, shared.id, made).await
-        });
-        written.map_err(|fault| fault.describe(&shared.workspace, shared.millis, true))
+    /// Begins a transaction beside which nobody else writes to the workspace.
+    async fn begin_copy(&self) -> Result<PgClient, PgFault> {
+        let shared = &self.shared;
+        let client = shared.connect_checked(true).await?;
+        let (show, key) = (show(shared.id), lock_key(shared.id));
+        let begin = format!(
+            "BEGIN; {show}; SET LOCAL statement_timeout = 0; \
+             SET LOCAL idle_in_transaction_session_timeout = '600s'; \
+             SELECT pg_advisory_xact_lock({key})"
+        );
+        client.batch_execute(&begin).await?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM twig.change WHERE workspace = $1)";
+        let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+        let is_used: bool = client.query_typed_one(sql, &values).await?.try_get(0)?;
+        if is_used {
+            return Err(not_empty(&shared.workspace).into());
+        }
+        Ok(client)
+    }
+
+    /// Waits for one step of a copy.
+    fn step<T>(&self, step: impl Future<Output = Result<T, PgFault>>) -> Result<T, StoreError> {
+        let shared = &self.shared;
+        let done = shared.database.wait(Instant::now() + LONGEST_STEP, step);
+        done.map_err(|fault| fault.describe(&shared.workspace, shared.millis, true))
     }
 }
 
 async fn copied_items(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     project: Uuid,
 ) -> Result<Vec<CopiedItem>, PgFault> {

@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{WasNull, WrongType};
 use twig_core::store::{StoreError, StoreName};
 
 /// Why a call to the database failed.
@@ -40,7 +41,7 @@ impl PgFault {
         match self {
             Self::Late | Self::Away(_) => true,
             Self::Sql(error) => match error.code() {
-                None => true,
+                None => !is_other_type(error),
                 Some(code) => {
                     let code = code.code();
                     code.starts_with("08")
@@ -48,10 +49,29 @@ impl PgFault {
                         || code.starts_with("28")
                         || code.starts_with("3D")
                         || code == SqlState::TOO_MANY_CONNECTIONS.code()
+                        || is_outdated(code)
                 }
             },
             Self::Damaged(_) | Self::Schema(_) | Self::Refused(_) => false,
         }
+    }
+
+    /// True if an attempt to connect was refused in a way that more attempts do not change: a wrong
+    /// password, a missing database, a role that may not connect.
+    pub(super) fn is_refused(&self) -> bool {
+        let Self::Sql(error) = self else {
+            return false;
+        };
+        error.code().is_some_and(|code| {
+            *code == SqlState::INSUFFICIENT_PRIVILEGE
+                || code.code().starts_with("28")
+                || code.code().starts_with("3D")
+        })
+    }
+
+    /// True if nothing can be read because of it.
+    pub(super) fn is_absence(&self) -> bool {
+        self.is_lost() || self.is_refused() || matches!(self, Self::Schema(_))
     }
 
     /// True if another writer was in the way: the same once more may succeed.
@@ -74,11 +94,7 @@ impl PgFault {
     pub(super) fn describe(self, workspace: &StoreName, millis: u64, is_write: bool) -> StoreError {
         match self {
             Self::Refused(error) => error,
-            Self::Late => offline(
-                workspace,
-                format!("it did not answer within {millis} ms"),
-                is_write,
-            ),
+            Self::Late => offline(workspace, self.reason(), is_write),
             Self::Away(reason) => offline(workspace, reason, is_write),
             Self::Damaged(what) => StoreError::Unavailable(format!(
                 "The database of workspace '{workspace}' is damaged ({what}); it was left as it is: \
@@ -92,13 +108,23 @@ impl PgFault {
     /// What happened, for the middle of a sentence.
     pub(super) fn reason(&self) -> String {
         match self {
-            Self::Late => "it does not answer".to_owned(),
+            Self::Late => "it does not answer in time".to_owned(),
             Self::Away(reason) => reason.clone(),
             Self::Sql(error) => reason_of(error),
             Self::Damaged(what) | Self::Schema(what) => what.clone(),
             Self::Refused(error) => error.to_string(),
         }
     }
+}
+
+/// True if what was prepared on the connection is gone, or is of tables that have changed since.
+fn is_outdated(code: &str) -> bool {
+    [
+        SqlState::INVALID_SQL_STATEMENT_NAME,
+        SqlState::FEATURE_NOT_SUPPORTED,
+    ]
+    .iter()
+    .any(|known| known.code() == code)
 }
 
 fn offline(workspace: &StoreName, reason: String, is_write: bool) -> StoreError {
@@ -145,10 +171,35 @@ fn describe_sql(
             reason_of(error)
         ));
     }
-    if is(&SqlState::UNDEFINED_TABLE) || is(&SqlState::INVALID_SCHEMA_NAME) {
-        return StoreError::Unavailable(no_tables());
+    if is_other_type(error) || code.is_some_and(|code| code.code().starts_with("42")) {
+        let nothing = if is_write {
+            ", nothing was written"
+        } else {
+            ""
+        };
+        let reason = reason_of(error);
+        return StoreError::Unavailable(format!("{}{nothing}: {REPAIR}", altered(&reason)));
     }
     offline(workspace, reason_of(error), is_write)
+}
+
+/// What to do about tables that are not as Twig makes them.
+const REPAIR: &str = "restore a backup, or if another program made them, name another database in the \
+    store's URL";
+
+fn altered(reason: &str) -> String {
+    format!("The tables in schema `twig` of the database are not as Twig makes them ({reason})")
+}
+
+/// The tables are not as Twig makes them: why.
+pub(super) fn altered_tables(reason: &str) -> PgFault {
+    PgFault::Schema(format!("{}: {REPAIR}", altered(reason)))
+}
+
+/// True if a column has another type than Twig gave it, or has nothing where there is always something.
+fn is_other_type(error: &tokio_postgres::Error) -> bool {
+    let source = error.source();
+    source.is_some_and(|source| source.is::<WrongType>() || source.is::<WasNull>())
 }
 
 pub(super) fn no_tables() -> String {

@@ -4,20 +4,22 @@
 use std::collections::HashMap;
 
 use tokio::join;
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Row};
 use twig_core::plan::{ItemRow, StoredProject, no_label};
 use twig_core::store::{
     Item, ItemKind, LabelName, LabelledVersion, Operation, StoreError, StoreName, Version,
     VersionChoice,
 };
 
+use super::isolation::begin_snapshot;
 use super::loaded_rows::{lost, with_near};
 use super::pg_batch::live_names;
+use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_rows::{
     ITEM_COLUMNS, id, item_columns, item_row, kind, label, maybe_digest, name, number,
-    project_columns, project_row, signed, version_columns, version_row,
+    project_columns, project_row, signed, version_columns, version_row, with_head,
 };
 use super::{PgShared, PgValue, uuid_of};
 
@@ -30,19 +32,18 @@ pub(super) enum CaughtUp {
     Gone,
     /// The project, and the items that changed: `None` for those that were deleted.
     Changed(StoredProject, Vec<(ItemKind, StoreName, Option<Item>)>),
+    /// The change that was its last one is not in its history any more. Its last change now.
+    Replaced(u64),
     /// It has to be read again.
     Unclear,
 }
 
 /// Reads what changed since a project was read.
 pub(super) async fn catch_up(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     known: &StoredProject,
 ) -> Result<CaughtUp, PgFault> {
-    const IN_CHANGES: &str = "WHERE i.workspace = $1 AND i.project = $2 AND (i.kind, i.name) IN \
-        (SELECT c.kind, c.name FROM twig.change c \
-         WHERE c.workspace = $1 AND c.project = $2 AND c.rev > $3)";
     let (of, rev) = (uuid_of(known.id), signed(known.rev));
     let named: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&known.name.as_str(), Type::TEXT)];
     let since: [PgValue<'_>; 3] = [
@@ -50,18 +51,16 @@ pub(super) async fn catch_up(
         (&of, Type::UUID),
         (&rev, Type::INT8),
     ];
-    let items_sql = format!("{HEADS} {IN_CHANGES}");
-    let labels_sql = format!("{LABELLED} {IN_CHANGES}");
     let (begun, project, at, items, labels, ended) = join!(
         biased;
-        client.batch_execute(SNAPSHOT),
+        begin_snapshot(client, shared.id),
         client.query_typed(PROJECT, &named),
         client.query_typed(
             "SELECT digest FROM twig.change WHERE workspace = $1 AND project = $2 AND rev = $3",
             &since,
         ),
-        client.query_typed(&items_sql, &since),
-        client.query_typed(&labels_sql, &since),
+        client.query_typed(CHANGED_HEADS, &since),
+        client.query_typed(CHANGED_LABELLED, &since),
         client.batch_execute("COMMIT"),
     );
     begun?;
@@ -72,12 +71,14 @@ pub(super) async fn catch_up(
     let Some(project) = project else {
         return Ok(CaughtUp::Gone);
     };
-    // The change that was the last one has to be there still, or its history was replaced.
-    let is_same = project.id == known.id
-        && at.flatten() == known.digest.map(|digest| *digest.as_bytes())
-        && project.rev >= known.rev
-        && project.rev - known.rev <= MOST_CHANGES;
-    if !is_same {
+    if project.id != known.id {
+        return Ok(CaughtUp::Unclear);
+    }
+    let is_kept = at.flatten() == known.digest.map(|digest| *digest.as_bytes());
+    if !is_kept || project.rev < known.rev {
+        return Ok(CaughtUp::Replaced(project.rev));
+    }
+    if project.rev - known.rev > MOST_CHANGES {
         return Ok(CaughtUp::Unclear);
     }
     let mut labels = labelled(&labels)?;
@@ -100,49 +101,83 @@ pub(super) async fn catch_up(
     Ok(CaughtUp::Changed(project, changes))
 }
 
-const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
 const PROJECT: &str = concat!(
     "SELECT ",
     project_columns!(),
     " FROM twig.project p WHERE p.workspace = $1 AND p.name = $2"
 );
 
-const HEADS: &str = concat!(
+/// The items `i` that changed in a project after a change: at most one more than [`MOST_CHANGES`].
+macro_rules! changed_items {
+    () => {
+        " FROM (SELECT DISTINCT kind, name FROM (SELECT kind, name FROM twig.change \
+          WHERE workspace = $1 AND project = $2 AND rev > $3 ORDER BY rev LIMIT 257) c) k \
+         CROSS JOIN LATERAL (SELECT * FROM twig.item WHERE workspace = $1 AND project = $2 \
+          AND kind = k.kind AND name = k.name OFFSET 0) i"
+    };
+}
+
+/// The version `v` that label `l` of item `i` is at.
+macro_rules! with_labelled {
+    () => {
+        " LEFT JOIN LATERAL (SELECT * FROM twig.version \
+          WHERE workspace = $1 AND item = i.id AND number = l.number OFFSET 0) v ON true"
+    };
+}
+
+const CHANGED_HEADS: &str = concat!(
     "SELECT ",
     item_columns!(),
     ", ",
     version_columns!(),
-    " FROM twig.item i LEFT JOIN twig.version v \
-     ON v.workspace = i.workspace AND v.item = i.id AND v.number = i.head"
+    changed_items!(),
+    with_head!()
 );
 
-const LABELLED: &str = concat!(
+const CHANGED_LABELLED: &str = concat!(
     "SELECT i.id, i.kind, i.name, l.label, ",
     version_columns!(),
-    " FROM twig.item i JOIN twig.label l \
-     ON l.workspace = i.workspace AND l.project = i.project AND l.item = i.id \
-     LEFT JOIN twig.version v \
-     ON v.workspace = i.workspace AND v.item = i.id AND v.number = l.number"
+    changed_items!(),
+    " CROSS JOIN LATERAL (SELECT * FROM twig.label \
+      WHERE workspace = $1 AND project = $2 AND item = i.id OFFSET 0) l",
+    with_labelled!()
+);
+
+const PROJECT_HEADS: &str = concat!(
+    "SELECT ",
+    item_columns!(),
+    ", ",
+    version_columns!(),
+    " FROM (SELECT id FROM twig.project WHERE workspace = $1 AND name = $2) p \
+     CROSS JOIN LATERAL (SELECT * FROM twig.item \
+      WHERE workspace = $1 AND project = p.id AND NOT deleted OFFSET 0) i",
+    with_head!()
+);
+
+const PROJECT_LABELLED: &str = concat!(
+    "SELECT i.id, i.kind, i.name, l.label, ",
+    version_columns!(),
+    " FROM (SELECT id FROM twig.project WHERE workspace = $1 AND name = $2) p \
+     CROSS JOIN LATERAL (SELECT * FROM twig.label \
+      WHERE workspace = $1 AND project = p.id OFFSET 0) l \
+     CROSS JOIN LATERAL (SELECT * FROM twig.item \
+      WHERE workspace = $1 AND id = l.item AND NOT deleted OFFSET 0) i",
+    with_labelled!()
 );
 
 /// Reads a project with all its items, as of one moment.
 pub(super) async fn read_all(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     name: &StoreName,
 ) -> Result<Option<(StoredProject, Vec<Item>)>, PgFault> {
-    const IN_PROJECT: &str = "JOIN twig.project p ON p.workspace = i.workspace AND p.id = i.project \
-        WHERE i.workspace = $1 AND p.name = $2 AND NOT i.deleted";
     let named: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&name.as_str(), Type::TEXT)];
-    let items_sql = format!("{HEADS} {IN_PROJECT}");
-    let labels_sql = format!("{LABELLED} {IN_PROJECT}");
     let (begun, project, items, labels, ended) = join!(
         biased;
-        client.batch_execute(SNAPSHOT),
+        begin_snapshot(client, shared.id),
         client.query_typed(PROJECT, &named),
-        client.query_typed(&items_sql, &named),
-        client.query_typed(&labels_sql, &named),
+        client.query_typed(PROJECT_HEADS, &named),
+        client.query_typed(PROJECT_LABELLED, &named),
         client.batch_execute("COMMIT"),
     );
     begun?;
@@ -201,7 +236,7 @@ pub(super) fn are_all(items: &[Item], project: &StoredProject) -> bool {
 }
 
 pub(super) async fn find_project(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     project: &StoreName,
 ) -> Result<StoredProject, PgFault> {
@@ -218,7 +253,7 @@ pub(super) async fn find_project(
 
 /// A prompt or resource, deleted or not; the error suggests similar names.
 pub(super) async fn find_item(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     project: &StoreName,
     kind: ItemKind,
@@ -253,7 +288,7 @@ pub(super) async fn find_item(
 }
 
 pub(super) async fn labels_of(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     item: &ItemRow,
 ) -> Result<Vec<(LabelName, u64)>, PgFault> {
@@ -272,7 +307,7 @@ pub(super) async fn labels_of(
 
 /// The version that a choice means.
 pub(super) async fn one_version(
-    client: &Client,
+    client: &PgClient,
     shared: &PgShared,
     (kind, name): (ItemKind, &StoreName),
     item: &ItemRow,

@@ -1,5 +1,6 @@
-//! The connection that reads. It caches the last project and contents: reading one new prompt reads
-//! one row, however many there are, and what was read stays available while the database is away.
+//! The connections that read: one asks whether anything has changed, the other reads what has. The last
+//! project and contents are cached: reading one new prompt reads one row, however many there are, and
+//! what was read stays available while the database is away, or takes long to answer another caller.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -9,7 +10,6 @@ use std::time::Duration;
 use futures_util::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use twig_core::plan::{ChainWalk, ChangeQuery, CheckedChain, RecordedChange, StoredProject};
 use twig_core::store::{
@@ -19,16 +19,19 @@ use twig_core::store::{
 use uuid::Uuid;
 
 use super::database::{PgDatabase, PgLine};
+use super::isolation::read_in;
 use super::loaded_rows::lost;
+use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_queries::{
     CaughtUp, are_all, catch_up, find_item, find_project, labels_of, one_version, read_all,
 };
 use super::pg_rows::{
-    CHANGE_COLUMNS, ITEM_COLUMNS, change_row, item_columns, item_row, label, maybe_digest, number,
+    ITEM_COLUMNS, change_columns, change_row, item_columns, item_row, label, maybe_digest, number,
     project_columns, project_row, signed, version_columns, version_row,
 };
-use super::{PgShared, PgValue, VerifiedRows, uuid_of};
+use super::{PgShared, PgValue, VerifiedRows, schema, uuid_of};
+use crate::store::content_gone;
 
 /// How long a request waits for the confirmation that nothing has changed.
 const CONFIRM: Duration = Duration::from_millis(250);
@@ -39,12 +42,17 @@ const CACHED: usize = 64 * 1024 * 1024;
 /// How long a check of all rows may take.
 const LONGEST_CHECK: Duration = Duration::from_secs(3_600);
 
-/// The connection; callers take turns.
+/// The connections; callers of each take turns.
 #[derive(Debug)]
-pub(super) struct PgStoreReader(Mutex<ReaderState>);
+pub(super) struct PgStoreReader {
+    seen: Mutex<SeenState>,
+    reading: Mutex<ReadingState>,
+    contents: Mutex<ContentCache>,
+}
 
+/// What has changed, as far as is known. Nobody waits for it longer than a confirmation takes.
 #[derive(Debug)]
-struct ReaderState {
+struct SeenState {
     line: PgLine,
     /// Every project with its revision and chain, as last confirmed.
     seen: Option<Vec<SeenProject>>,
@@ -52,10 +60,15 @@ struct ReaderState {
     confirmed: Option<Instant>,
     /// Counts the differences: the store's revision for callers in this process.
     revision: u64,
+}
+
+/// What was read. Locked before [`SeenState`] where both are.
+#[derive(Debug)]
+struct ReadingState {
+    line: PgLine,
     /// The last project that was read, with its items: prompts first, then resources, each sorted by
     /// name.
     last: Option<(StoredProject, Vec<Item>)>,
-    contents: ContentCache,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,23 +107,39 @@ impl ContentCache {
 
 impl PgStoreReader {
     pub(super) fn new(database: Arc<PgDatabase>) -> Self {
-        Self(Mutex::new(ReaderState {
-            line: PgLine::new(database),
-            seen: None,
-            confirmed: None,
-            revision: 0,
-            last: None,
-            contents: ContentCache::default(),
-        }))
+        Self {
+            seen: Mutex::new(SeenState {
+                line: PgLine::new(Arc::clone(&database)),
+                seen: None,
+                confirmed: None,
+                revision: 0,
+            }),
+            reading: Mutex::new(ReadingState {
+                line: PgLine::new(database),
+                last: None,
+            }),
+            contents: Mutex::default(),
+        }
     }
 
-    fn state(&self) -> MutexGuard<'_, ReaderState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn seen(&self) -> MutexGuard<'_, SeenState> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection that reads, unless the other one has found the database away: then nobody waits.
+    fn reading(&self, shared: &PgShared) -> Result<MutexGuard<'_, ReadingState>, StoreError> {
+        let there = self.seen().line.check();
+        there.map_err(|fault| shared.describe(fault))?;
+        Ok(self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn contents(&self) -> MutexGuard<'_, ContentCache> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The revision, as of at most the freshness ago.
     pub(super) fn revision(&self, shared: &PgShared) -> Result<u64, StoreError> {
-        let mut state = self.state();
+        let mut state = self.seen();
         let is_stale = shared.is_stale.swap(false, Ordering::AcqRel);
         let is_fresh = state
             .confirmed
@@ -127,22 +156,12 @@ impl PgStoreReader {
 
     /// The revision as of now.
     pub(super) fn look(&self, shared: &PgShared) -> Result<u64, StoreError> {
-        let looked = self.state().confirm(shared);
+        let looked = self.seen().confirm(shared);
         looked.map_err(|fault| shared.describe(fault))
     }
 
     pub(super) fn projects(&self, shared: &PgShared) -> Result<Vec<Summary>, StoreError> {
-        let summary = |row: StoredProject| Summary {
-            id: row.id,
-            name: row.name,
-            prompts: row.prompts,
-            resources: row.resources,
-            history: row.history,
-            changes: row.rev,
-            created: row.created,
-            changed: row.changed,
-        };
-        let rows = self.read(shared, &async |client: &Client| {
+        let rows = self.read(shared, &async |client: &PgClient| {
             let sql = concat!(
                 "SELECT ",
                 project_columns!(),
@@ -153,7 +172,7 @@ impl PgStoreReader {
             let rows: Result<Vec<_>, _> = rows.iter().map(project_row).collect();
             rows
         })?;
-        Ok(rows.into_iter().map(summary).collect())
+        Ok(rows.into_iter().map(StoredProject::summary).collect())
     }
 
     pub(super) fn project(
@@ -161,16 +180,21 @@ impl PgStoreReader {
         shared: &PgShared,
         name: &StoreName,
     ) -> Result<Option<Project>, StoreError> {
-        let mut state = self.state();
-        // Read before the project: a write in between is noticed by the next confirmation.
-        let confirmed = state.confirm(shared);
-        let revision = confirmed.map_err(|fault| shared.describe(fault))?;
-        let ReaderState { line, last, .. } = &mut *state;
+        {
+            let mut seen = self.seen();
+            if seen.seen.is_none() {
+                let confirmed = seen.confirm(shared);
+                confirmed.map_err(|fault| shared.describe(fault))?;
+            }
+        }
+        let mut reading = self.reading(shared)?;
+        let begun = self.seen().revision;
+        let ReadingState { line, last } = &mut *reading;
         let known = last.take().filter(|(project, _)| project.name == *name);
         let until = until(shared);
         let mut read = None;
         if let Some((known, items)) = known {
-            let outcome = line.run(until, &async |client: &Client| {
+            let outcome = line.run(until, &async |client: &PgClient| {
                 catch_up(client, shared, &known).await
             });
             match outcome.map_err(|fault| shared.describe(fault))? {
@@ -180,11 +204,18 @@ impl PgStoreReader {
                     read =
                         Some((project, items)).filter(|(project, items)| are_all(items, project));
                 }
-                CaughtUp::Unclear => {}
+                // A counter that went back is reported when what was read is noted.
+                CaughtUp::Replaced(rev) if rev >= known.rev => tracing::error!(
+                    "the history of project {name} was replaced: change {} that was served is not \
+                     in it, and it is at change {rev} now; the database was restored, or a \
+                     standby without the last changes was promoted",
+                    known.rev
+                ),
+                CaughtUp::Replaced(_) | CaughtUp::Unclear => {}
             }
         }
         if read.is_none() {
-            let all = &async |client: &Client| read_all(client, shared, name).await;
+            let all = &async |client: &PgClient| read_all(client, shared, name).await;
             read = line
                 .run(until, all)
                 .map_err(|fault| shared.describe(fault))?;
@@ -192,13 +223,14 @@ impl PgStoreReader {
         let Some((project, items)) = read else {
             return Ok(None);
         };
+        let revision = self.seen().serve(&project, begun);
         let found = Project {
             id: project.id,
             name: project.name.clone(),
             revision,
             items: items.clone(),
         };
-        *last = Some((project, items));
+        reading.last = Some((project, items));
         Ok(Some(found))
     }
 
@@ -207,15 +239,16 @@ impl PgStoreReader {
         shared: &PgShared,
         digest: &Digest,
     ) -> Result<Vec<u8>, StoreError> {
-        let mut state = self.state();
-        if let Some(content) = state.contents.contents.get(digest) {
+        if let Some(content) = self.contents().contents.get(digest) {
             return Ok(content.clone());
         }
-        let read = state.line.run(until(shared), &async |client: &Client| {
+        let mut reading = self.reading(shared)?;
+        let read = reading.line.run(until(shared), &async |client: &PgClient| {
             let sql = "SELECT bytes FROM twig.content WHERE workspace = $1 AND digest = $2";
             let wanted = &digest[..];
             let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&wanted, Type::BYTEA)];
-            let rows = client.query_typed(sql, &values).await?;
+            let asked = async { Ok(client.query_typed(sql, &values).await?) };
+            let rows = read_in(client, shared.id, asked).await?;
             let bytes = rows.first().map(|row| row.try_get::<_, Vec<u8>>(0));
             Ok(bytes.transpose()?)
         });
@@ -225,15 +258,10 @@ impl PgStoreReader {
                 let what = "a content differs from what was written".to_owned();
                 return Err(shared.describe(PgFault::Damaged(what)));
             }
-            None => {
-                return Err(StoreError::Unavailable(format!(
-                    "The content is no longer in workspace '{}': its project was deleted, or this \
-                     version was dropped",
-                    shared.workspace
-                )));
-            }
+            None => return Err(content_gone(&shared.workspace)),
         };
-        state.contents.add(*digest, &content);
+        drop(reading);
+        self.contents().add(*digest, &content);
         Ok(content)
     }
 
@@ -243,7 +271,7 @@ impl PgStoreReader {
         query: &VersionQuery,
     ) -> Result<Vec<Version>, StoreError> {
         let (kind, name) = (query.kind, &query.name);
-        self.read(shared, &async |client: &Client| {
+        self.read(shared, &async |client: &PgClient| {
             let item = find_item(client, shared, &query.project, kind, name).await?;
             if let Some(choice) = &query.only {
                 return Ok(vec![
@@ -288,7 +316,7 @@ impl PgStoreReader {
         kind: ItemKind,
         name: &StoreName,
     ) -> Result<Vec<(LabelName, u64)>, StoreError> {
-        self.read(shared, &async |client: &Client| {
+        self.read(shared, &async |client: &PgClient| {
             let item = find_item(client, shared, project, kind, name).await?;
             labels_of(client, shared, &item).await
         })
@@ -299,7 +327,7 @@ impl PgStoreReader {
         shared: &PgShared,
         project: &StoreName,
     ) -> Result<Vec<LabelName>, StoreError> {
-        self.read(shared, &async |client: &Client| {
+        self.read(shared, &async |client: &PgClient| {
             let found = find_project(client, shared, project).await?;
             let of = uuid_of(found.id);
             let sql = "SELECT label FROM twig.protected_label \
@@ -348,7 +376,7 @@ impl PgStoreReader {
         &self,
         shared: &PgShared,
     ) -> Result<BTreeMap<Uuid, (String, bool)>, StoreError> {
-        self.read(shared, &async |client: &Client| {
+        self.read(shared, &async |client: &PgClient| {
             let sql = "SELECT id, name, false FROM twig.project WHERE workspace = $1 \
                 UNION ALL (SELECT DISTINCT ON (c.project) c.project, c.name, true \
                  FROM twig.change c WHERE c.workspace = $1 AND c.kind = 'project' \
@@ -370,13 +398,14 @@ impl PgStoreReader {
         project: Uuid,
         name: &str,
     ) -> Result<Vec<RecordedChange>, StoreError> {
-        self.read(shared, &async |client: &Client| {
-            let sql = format!(
-                "SELECT {CHANGE_COLUMNS} FROM twig.change \
-                 WHERE workspace = $1 AND project = $2 ORDER BY rev"
+        self.read(shared, &async |client: &PgClient| {
+            let sql = concat!(
+                "SELECT ",
+                change_columns!(),
+                " FROM twig.change WHERE workspace = $1 AND project = $2 ORDER BY rev"
             );
             let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&project, Type::UUID)];
-            let rows = client.query_typed(&sql, &values).await?;
+            let rows = client.query_typed(sql, &values).await?;
             rows.iter().map(|row| change_row(name, row)).collect()
         })
     }
@@ -394,11 +423,12 @@ impl PgStoreReader {
         const LACKING: &str = "SELECT count(*) FROM twig.version v WHERE v.workspace = $1 \
             AND NOT EXISTS (SELECT 1 FROM twig.content c \
              WHERE c.workspace = $1 AND c.digest = v.content)";
-        let mut state = self.state();
+        let mut reading = self.reading(shared)?;
         let until = Instant::now() + LONGEST_CHECK;
-        let verified = state.line.run(until, &async |client: &Client| {
+        let check = async |client: &PgClient| {
             let mut verified = VerifiedRows::default();
-            client.batch_execute("SET statement_timeout = 0").await?;
+            let unlimited = "SET LOCAL statement_timeout = 0";
+            client.batch_execute(unlimited).await?;
             let of = || [(shared.id, Type::UUID)];
             let rows = client.query_typed_raw(VERSIONS, of()).await?;
             let mut rows = std::pin::pin!(rows);
@@ -423,10 +453,10 @@ impl PgStoreReader {
             if number(&lacking, 0)? > 0 {
                 return Err(PgFault::Damaged("a content is missing".to_owned()));
             }
-            client
-                .batch_execute("SET statement_timeout = '10s'")
-                .await?;
             Ok(verified)
+        };
+        let verified = reading.line.run(until, &async |client: &PgClient| {
+            read_in(client, shared.id, check(client)).await
         });
         verified.map_err(|fault| shared.describe(fault))
     }
@@ -434,9 +464,14 @@ impl PgStoreReader {
     pub(super) fn read<T>(
         &self,
         shared: &PgShared,
-        call: &impl AsyncFn(&Client) -> Result<T, PgFault>,
+        call: &impl AsyncFn(&PgClient) -> Result<T, PgFault>,
     ) -> Result<T, StoreError> {
-        let read = self.state().line.run(until(shared), call);
+        let read = self
+            .reading(shared)?
+            .line
+            .run(until(shared), &async |client: &PgClient| {
+                read_in(client, shared.id, call(client)).await
+            });
         read.map_err(|fault| shared.describe(fault))
     }
 }
@@ -445,7 +480,7 @@ fn until(shared: &PgShared) -> Instant {
     Instant::now() + Duration::from_millis(shared.millis)
 }
 
-impl ReaderState {
+impl SeenState {
     /// Asks for the revision of every project; the store's revision grows if any differs.
     fn confirm(&mut self, shared: &PgShared) -> Result<u64, PgFault> {
         let patience = Duration::from_millis(shared.millis);
@@ -455,17 +490,22 @@ impl ReaderState {
             None => patience,
         };
         let begun = Instant::now();
-        let rows = self.line.run(begun + patience, &async |client: &Client| {
-            let sql = "SELECT p.id, p.name, p.rev, p.chain FROM twig.workspace w \
-                LEFT JOIN twig.project p ON p.workspace = w.id WHERE w.id = $1 ORDER BY p.id";
-            let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
-            Ok(client.query_typed(sql, &values).await?)
-        })?;
+        let rows = self
+            .line
+            .run(begun + patience, &async |client: &PgClient| {
+                let sql = "SELECT p.id, p.name, p.rev, p.chain, m.schema, m.min_reader \
+                     FROM twig.workspace w LEFT JOIN twig.meta m ON true \
+                     LEFT JOIN twig.project p ON p.workspace = w.id WHERE w.id = $1 ORDER BY p.id";
+                let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
+                let asked = async { Ok(client.query_typed(sql, &values).await?) };
+                read_in(client, shared.id, asked).await
+            })?;
         if rows.is_empty() {
             return Err(PgFault::Refused(StoreError::NoWorkspace {
                 workspace: shared.workspace.clone(),
             }));
         }
+        schema::check_row(&rows[0], 4)?;
         let mut seen = Vec::with_capacity(rows.len());
         for row in &rows {
             if let Some(id) = row.try_get(0)? {
@@ -486,19 +526,53 @@ impl ReaderState {
         Ok(self.revision)
     }
 
-    /// Logs a project whose counter went back: its history was replaced.
+    /// Notes what a project was read at, which may be newer than what was confirmed: the next
+    /// confirmation compares with what is served. Returns the store's revision of what was read.
+    fn serve(&mut self, project: &StoredProject, begun: u64) -> u64 {
+        let read = SeenProject::of(project);
+        let mut seen = self.seen.iter_mut().flatten();
+        let Some(seen) = seen.find(|seen| seen.id == read.id && **seen != read) else {
+            return self.revision;
+        };
+        // Something was confirmed meanwhile, which may be newer: the caller has to read again.
+        if self.revision != begun {
+            return begun;
+        }
+        seen.report_lost(&read);
+        *seen = read;
+        self.revision += 1;
+        self.revision
+    }
+
     fn report_lost(&self, now: &[SeenProject]) {
         for before in self.seen.iter().flatten() {
-            let after = now.iter().find(|after| after.id == before.id);
-            if let Some(after) = after.filter(|after| after.rev < before.rev) {
-                tracing::error!(
-                    "project {} went back from change {} to change {}: the database was restored, \
-                     or a standby without the last changes was promoted",
-                    after.name,
-                    before.rev,
-                    after.rev
-                );
+            if let Some(after) = now.iter().find(|after| after.id == before.id) {
+                before.report_lost(after);
             }
+        }
+    }
+}
+
+impl SeenProject {
+    fn of(project: &StoredProject) -> Self {
+        Self {
+            id: uuid_of(project.id),
+            name: project.name.to_string(),
+            rev: signed(project.rev),
+            chain: project.digest.map(|digest| digest.as_bytes().to_vec()),
+        }
+    }
+
+    /// Logs that the counter went back: the history was replaced.
+    fn report_lost(&self, after: &Self) {
+        if after.rev < self.rev {
+            tracing::error!(
+                "project {} went back from change {} to change {}: the database was restored, or a \
+                 standby without the last changes was promoted",
+                after.name,
+                self.rev,
+                after.rev
+            );
         }
     }
 }

@@ -34,7 +34,23 @@ macro_rules! version_columns {
     };
 }
 
-pub(super) use {item_columns, project_columns, version_columns};
+/// The columns of [`change_row`].
+macro_rules! change_columns {
+    () => {
+        "rev, kind, name, version, at, prompts, resources, history, action, detail, actor, client, \
+         digest"
+    };
+}
+
+/// The last version `v` of item `i` in workspace `$1`.
+macro_rules! with_head {
+    () => {
+        " LEFT JOIN LATERAL (SELECT * FROM twig.version \
+          WHERE workspace = $1 AND item = i.id AND number = i.head OFFSET 0) v ON true"
+    };
+}
+
+pub(super) use {change_columns, item_columns, project_columns, version_columns, with_head};
 
 /// How many columns [`item_columns`] has.
 pub(super) const ITEM_COLUMNS: usize = 7;
@@ -109,10 +125,6 @@ pub(super) fn version_row(
         kind.as_str()
     )))
 }
-
-/// The columns of [`change_row`].
-pub(super) const CHANGE_COLUMNS: &str = "rev, kind, name, version, at, prompts, resources, history, \
-    action, detail, actor, client, digest";
 
 pub(super) fn change_row(project: &str, row: &Row) -> Result<RecordedChange, PgFault> {
     let needed =

@@ -4,92 +4,65 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::ThreadId;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 use twig_core::Limits;
 use twig_core::store::{Digest, StoreError, Write};
 
+use super::database::PgAbsence;
+use super::isolation::show;
 use super::loaded_rows::RowId;
 use super::pg_batch::{PgOutcomes, is_shared, plan_batch};
+use super::pg_client::PgClient;
 use super::pg_commit::commit;
 use super::pg_fault::PgFault;
 use super::pg_rows::{maybe_digest, signed};
 use super::{PgShared, lock_key, uuid_of};
-use crate::store::queue::{QueueError, QueuedWrite, WaitingWrites, WriteQueue};
-use crate::store::writer::WriteJob;
+use crate::store::queue::{QueuedWrite, WaitingWrites};
 
 /// Maximum number of writes in one transaction.
 const TOGETHER: usize = 30;
 
+/// The statement for it.
+const HINT: &str = "SELECT set_config('synchronous_commit', 'off', true), pg_notify('twig', $1)";
+
 /// How often a batch is tried again when other writers were in the way.
 const TRIES: usize = 5;
+
+/// The pause between two hints: under steady writes, each would wake every server.
+const HINTS: Duration = Duration::from_millis(20);
 
 /// The pause between two attempts to learn the outcome of a commit.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long dropping waits for a running write.
-const LAST_WRITE: Duration = Duration::from_millis(1_500);
-
-/// The thread; dropping this ends it after its current work.
-#[derive(Debug)]
-pub(super) struct PgWriter {
-    jobs: Option<WriteQueue>,
-    thread: ThreadId,
-    /// Closed when the thread has ended.
-    ended: Receiver<()>,
-}
-
-impl PgWriter {
-    pub(super) fn start(shared: Arc<PgShared>, limits: Limits) -> std::io::Result<Self> {
-        let (jobs, waiting) = WriteQueue::new();
-        let (ending, ended) = channel();
-        let thread = std::thread::Builder::new()
-            .name("twig-store-write".to_owned())
-            .spawn(move || {
-                let _ending: Sender<()> = ending;
-                let mut writer = PgWriterThread {
-                    shared,
-                    limits,
-                    client: None,
-                };
-                writer.run(&waiting);
-            })?;
-        Ok(Self {
-            jobs: Some(jobs),
-            thread: thread.thread().id(),
-            ended,
-        })
-    }
-
-    /// Queues a job; returns it if the queue is full or the thread has ended.
-    pub(super) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
-        match &self.jobs {
-            Some(jobs) => jobs.send(job),
-            None => Err(Box::new((job, QueueError::Ended))),
-        }
-    }
-}
-
-impl Drop for PgWriter {
-    fn drop(&mut self) {
-        self.jobs = None;
-        // The callback of the last write may own the store.
-        if std::thread::current().id() != self.thread {
-            let _ = self.ended.recv_timeout(LAST_WRITE);
-        }
-    }
+/// What the thread does: it writes what is queued, until the queue is closed.
+pub(super) fn thread_work(
+    shared: Arc<PgShared>,
+    limits: Limits,
+) -> impl FnOnce(&WaitingWrites) + Send + use<> {
+    let mut writer = PgWriterThread {
+        shared,
+        limits,
+        client: None,
+        absence: PgAbsence::default(),
+        hinted: None,
+        owes_hint: false,
+    };
+    move |jobs| writer.run(jobs)
 }
 
 struct PgWriterThread {
     shared: Arc<PgShared>,
     limits: Limits,
-    client: Option<Client>,
+    client: Option<PgClient>,
+    absence: PgAbsence,
+    /// When other servers were last told of writes, and whether there were more since.
+    hinted: Option<std::time::Instant>,
+    owes_hint: bool,
 }
 
 /// How an attempt to write a batch ended without outcomes.
@@ -105,12 +78,21 @@ impl PgWriterThread {
         let mut queued: VecDeque<QueuedWrite> = VecDeque::new();
         loop {
             if queued.is_empty() {
-                queued.extend(jobs.recv());
+                match self.wait(jobs) {
+                    Ok(job) => queued.push_back(job),
+                    Err(RecvTimeoutError::Timeout) => {
+                        self.hint();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        if self.owes_hint {
+                            self.hint();
+                        }
+                        return;
+                    }
+                }
             }
             queued.extend(jobs.try_iter().take(TOGETHER));
-            if queued.is_empty() {
-                return;
-            }
             if self.shared.is_closing.load(Ordering::Acquire) {
                 for queued in queued.drain(..) {
                     queued.report(Err(crate::store::stopping()));
@@ -135,33 +117,61 @@ impl PgWriterThread {
             for (queued, outcome) in batch.into_iter().zip(outcomes) {
                 queued.report(outcome);
             }
-            if is_written {
+            self.owes_hint |= is_written;
+            if self.owes_hint && self.until_hint().is_zero() {
                 self.hint();
             }
         }
     }
 
+    /// Waits for a write, or until other servers have to be told of the last one.
+    fn wait(&self, jobs: &WaitingWrites) -> Result<QueuedWrite, RecvTimeoutError> {
+        if self.owes_hint {
+            return jobs.recv_timeout(self.until_hint());
+        }
+        jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+    }
+
+    fn until_hint(&self) -> Duration {
+        let hinted = self.hinted.map_or(HINTS, |hinted| hinted.elapsed());
+        HINTS.saturating_sub(hinted)
+    }
+
     /// Tells other servers that something was written, and does not wait for it: they also look
-    /// without being told.
+    /// without being told. It need not be durable, so the next write does not wait for the disk.
     fn hint(&mut self) {
+        self.owes_hint = false;
+        self.hinted = Some(std::time::Instant::now());
         let (Some(client), id) = (&self.client, self.shared.id.to_string()) else {
             return;
         };
         let values: [super::PgValue<'_>; 1] = [(&id, Type::TEXT)];
         // The first poll sends it.
-        let _ = client
-            .query_typed("SELECT pg_notify('twig', $1)", &values)
-            .now_or_never();
+        let _ = client.query_typed(HINT, &values).now_or_never();
     }
 
     fn carry_out(&mut self, writes: &[&Write], until: Instant) -> PgOutcomes {
         let shared = Arc::clone(&self.shared);
         // Each step has its own deadline.
         let far = until + Duration::from_secs(60);
-        let outcome = shared
-            .database
-            .wait(far, async { Ok(self.write_all(writes, until).await) });
-        outcome.unwrap_or_else(|fault| self.all(writes, fault))
+        let found = match self.absence.look() {
+            Ok(found) => found,
+            Err(fault) => return self.all(writes, fault),
+        };
+        let outcome = shared.database.wait(far, async {
+            if let Some(found) = found {
+                let checked = timeout_at(until, self.shared.check(found, true)).await;
+                self.client = Some(checked.unwrap_or(Err(PgFault::Late))?);
+            }
+            self.write_all(writes, until).await
+        });
+        shared.database.record(&outcome);
+        outcome.unwrap_or_else(|fault| {
+            if fault.is_lost() {
+                self.absence.begin(&shared.database, fault.reason());
+            }
+            self.all(writes, fault)
+        })
     }
 
     /// The same refusal for all writes.
@@ -170,31 +180,35 @@ impl PgWriterThread {
         writes.iter().map(|_| Err(error.clone())).collect()
     }
 
-    async fn write_all(&mut self, writes: &[&Write], until: Instant) -> PgOutcomes {
+    async fn write_all(
+        &mut self,
+        writes: &[&Write],
+        until: Instant,
+    ) -> Result<PgOutcomes, PgFault> {
         let mut tries = 0;
         loop {
             tries += 1;
             // A connection that was used before may have been lost since.
             let was_open = self.client.is_some();
             let fault = match self.attempt(writes, until).await {
-                Ok(outcomes) => return outcomes,
+                Ok(outcomes) => return Ok(outcomes),
                 Err(AttemptEnd::Failed(fault)) => fault,
                 Err(AttemptEnd::Unknown(evidence, outcomes)) => {
                     match self.resolve(&evidence, until).await {
-                        Some(true) => return outcomes,
+                        Some(true) => return Ok(outcomes),
                         Some(false) if tries < TRIES => continue,
                         Some(false) => {
                             let reason = "the connection was lost".to_owned();
-                            return self.all(writes, PgFault::Away(reason));
+                            return Err(PgFault::Away(reason));
                         }
-                        None => return self.unknown(outcomes),
+                        None => return Ok(self.unknown(outcomes)),
                     }
                 }
             };
             let is_again = fault.is_conflict()
                 || (was_open && fault.is_lost() && !matches!(fault, PgFault::Late));
             if !is_again || tries >= TRIES || Instant::now() >= until {
-                return self.all(writes, fault);
+                return Err(fault);
             }
         }
     }
@@ -249,7 +263,7 @@ impl PgWriterThread {
     }
 
     /// Rolls back and keeps the connection, unless a fault may have broken it.
-    async fn end(&mut self, client: Client, until: Instant, fault: &PgFault) {
+    async fn end(&mut self, client: PgClient, until: Instant, fault: &PgFault) {
         if fault.is_lost() {
             return;
         }
@@ -265,7 +279,8 @@ impl PgWriterThread {
     async fn resolve(&mut self, evidence: &(RowId, u64, Digest), until: Instant) -> Option<bool> {
         let (project, rev, digest) = evidence;
         let lock = format!(
-            "BEGIN; SET LOCAL lock_timeout = '2s'; SELECT pg_advisory_xact_lock({})",
+            "BEGIN; SET LOCAL lock_timeout = '2s'; {}; SELECT pg_advisory_xact_lock({})",
+            show(self.shared.id),
             lock_key(self.shared.id)
         );
         while Instant::now() < until {

@@ -235,7 +235,8 @@ impl Index {
                 (None, Some(description)) => snippet::around(description, words)
                     .unwrap_or_else(|| snippet::beginning(description)),
             };
-            hits.push(item.hit(spot.matched, snippet));
+            let matches = snippet::matches(&snippet, words);
+            hits.push(item.hit(spot.matched, snippet, matches));
         }
         hits
     }

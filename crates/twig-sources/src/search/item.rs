@@ -1,6 +1,7 @@
 //! One prompt or document for the index: its indexed text, and whether that is still current.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use twig_core::document_cache::document_bytes;
@@ -124,7 +125,12 @@ impl<'c> SearchItem<'c> {
         }
     }
 
-    pub(super) fn hit(self, matched: MatchedWords, snippet: String) -> Hit {
+    pub(super) fn hit(
+        self,
+        matched: MatchedWords,
+        snippet: String,
+        ranges: Vec<Range<usize>>,
+    ) -> Hit {
         Hit {
             matched,
             target: match self {
@@ -140,6 +146,7 @@ impl<'c> SearchItem<'c> {
             title: self.title().map(Into::into),
             description: self.description().map(Into::into),
             snippet: snippet.into(),
+            matches: ranges.into(),
         }
     }
 

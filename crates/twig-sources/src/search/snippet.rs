@@ -3,6 +3,8 @@
 //! FTS5 has a function for this, but its cost grows with the square of the number of matches in a
 //! text, and it does not see the parts of `codeReview`.
 
+use std::ops::Range;
+
 use super::words::{SEAM, fold, is_start};
 
 /// Maximum number of characters in a snippet, not counting `…`.
@@ -31,6 +33,20 @@ pub(super) fn around(text: &str, words: &[Vec<char>]) -> Option<String> {
         (together(&marks[*at..]), std::cmp::Reverse(*at))
     });
     best.map(|at| window(&line, marks[at].start))
+}
+
+/// The bytes of a snippet that match words, each only once.
+pub(super) fn matches(snippet: &str, words: &[Vec<char>]) -> Vec<Range<usize>> {
+    let line: Vec<char> = snippet.chars().collect();
+    let mut starts: Vec<usize> = snippet.char_indices().map(|(at, _)| at).collect();
+    starts.push(snippet.len());
+    let mut end = 0;
+    let marks = find(&line, words).into_iter().filter_map(|mark| {
+        let is_new = mark.start >= end && mark.end > mark.start;
+        end = end.max(mark.end);
+        is_new.then(|| starts[mark.start]..starts[mark.end])
+    });
+    marks.collect()
 }
 
 /// The beginning of a text as one line.
@@ -169,6 +185,22 @@ mod tests {
             assert_eq!(show(text, &["resume"]).as_deref(), Some(text));
         }
         assert_eq!(show("presume", &["resume"]), None);
+    }
+
+    #[test]
+    fn what_matches_in_a_snippet_is_known_to_the_byte() {
+        let marked = |snippet: &str, words: &[&str]| -> Vec<String> {
+            let words: Vec<Vec<char>> = words.iter().map(|word| word.chars().collect()).collect();
+            let found = matches(snippet, &words).into_iter();
+            found.map(|range| snippet[range].to_owned()).collect()
+        };
+        assert_eq!(
+            marked("…Résumé: a résumés", &["resume"]),
+            ["Résumé", "résumé"]
+        );
+        assert_eq!(marked("codeReview <b>", &["review", "b"]), ["Review", "b"]);
+        assert_eq!(marked("代码 code", &["代码", "码"]), ["代码"]);
+        assert_eq!(marked("presume", &["resume"]), Vec::<String>::new());
     }
 
     #[test]

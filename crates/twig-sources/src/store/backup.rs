@@ -12,7 +12,8 @@ use super::SqliteStore;
 use super::migrations::MIGRATIONS;
 use super::open::{Look, OpenMode, connect, log_is_empty, look, open};
 use super::sqlite_error::SqliteError;
-use super::workspaces::{Workspaces, sync_folder};
+use super::workspaces::Workspaces;
+use crate::platform::sync_folder_at;
 use crate::root::sentence;
 
 impl SqliteStore {
@@ -59,7 +60,7 @@ impl SqliteStore {
         let moved = copy.as_file().sync_all();
         let moved = moved.and_then(|()| move_to(copy, path, replace));
         moved.map_err(|error| cannot(&error))?;
-        sync_folder(folder).map_err(|error| StoreError::File {
+        sync_folder_at(folder).map_err(|error| StoreError::File {
             sentence: format!(
                 "The backup was written, but may be lost if the machine fails now, because its \
                  folder cannot be synced: {}",

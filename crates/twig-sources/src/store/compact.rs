@@ -44,7 +44,7 @@ impl SqliteStore {
         self.reader().read(&self.handle, |sql| {
             let mut all = OldVersions::default();
             for project in chosen(sql, &self.handle, project)? {
-                add(&mut all, versions::count(sql, &project, keep)?);
+                all.add(versions::count(sql, &project, keep)?);
             }
             Ok(all)
         })
@@ -66,7 +66,7 @@ impl SqliteStore {
             };
             // One project at a time: others can write in between.
             for name in names {
-                add(&mut all, drop_of_project(opened, &name, keep)?);
+                all.add(drop_of_project(opened, &name, keep)?);
                 if !opened.files.are_there() {
                     let workspace = self.handle.workspace.clone();
                     return Err(StoreError::Moved { workspace }.into());
@@ -180,11 +180,6 @@ fn drop_of_project(
     };
     transaction.commit()?;
     Ok(old)
-}
-
-fn add(all: &mut OldVersions, more: OldVersions) {
-    all.versions += more.versions;
-    all.bytes += more.bytes;
 }
 
 /// The bytes of a file and its log.

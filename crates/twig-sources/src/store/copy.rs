@@ -11,7 +11,7 @@ use super::compact::with_connection;
 use super::rows::{self, signed};
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
-use crate::copied::{CopiedItem, CopiedProject, contents, counts_after};
+use crate::copied::{CopiedItem, CopiedProject, contents, counts_after, not_empty};
 
 impl SqliteStore {
     /// Everything of every project, also the changes of deleted ones.
@@ -42,7 +42,7 @@ impl SqliteStore {
         })
     }
 
-    /// Writes projects of another store as they are, all or none.
+    /// Writes projects of another store as they are, all or none; this workspace has to be empty.
     pub(crate) fn write_copies(
         &self,
         projects: &[CopiedProject],
@@ -53,6 +53,12 @@ impl SqliteStore {
             let transaction = rusqlite::Transaction::new_unchecked(&opened.connection, behavior)?;
             {
                 let sql = Sql::new(&transaction);
+                if sql
+                    .first("SELECT 1 FROM change LIMIT 1", [], |_| Ok(()))?
+                    .is_some()
+                {
+                    return Err(not_empty(&self.handle.workspace).into());
+                }
                 for digest in contents(projects) {
                     SqlRows(&sql).add_content(&digest, content(&digest)?)?;
                 }

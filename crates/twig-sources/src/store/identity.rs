@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::platform::facts;
 use crate::stamp::FileStamp;
 
 /// The identity of a file, whatever its path.
@@ -25,21 +26,11 @@ impl FileIdentity {
         fs::metadata(path).map(|metadata| Self::of(&metadata))
     }
 
-    #[cfg(unix)]
     pub(super) fn of(metadata: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
+        let facts = facts(metadata);
         Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-        }
-    }
-
-    /// On this system an open file can be neither removed nor replaced.
-    #[cfg(not(unix))]
-    pub(super) fn of(_metadata: &Metadata) -> Self {
-        Self {
-            device: 0,
-            inode: 0,
+            device: facts.device,
+            inode: facts.inode,
         }
     }
 }

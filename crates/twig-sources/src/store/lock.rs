@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::identity::FileIdentity;
+use crate::platform::{create_with_mode, never_follow, reserve};
 
 /// Pause between two attempts to take the lock.
 const STEP: Duration = Duration::from_millis(2);
@@ -92,7 +93,7 @@ impl WorkspaceLock {
             return true;
         }
         // A file system without this feature has no reserve.
-        reserve(&self.file)
+        reserve(&self.file, RESERVE)
             .err()
             .is_none_or(|error| !is_full(&error))
     }
@@ -113,30 +114,11 @@ fn is_full(error: &io::Error) -> bool {
     )
 }
 
-#[cfg(unix)]
-fn reserve(file: &File) -> io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
-    let disk = fstatvfs(file)?;
-    let all = disk.f_blocks.saturating_mul(disk.f_frsize);
-    // Some file systems do not report their size.
-    let bytes = if all == 0 {
-        RESERVE
-    } else {
-        RESERVE.min(all / 2)
-    };
-    Ok(fallocate(file, FallocateFlags::empty(), 0, bytes)?)
-}
-
-#[cfg(not(unix))]
-fn reserve(_file: &File) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
-}
-
 fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     private(&mut options);
-    follow_no_link(&mut options);
+    never_follow(&mut options);
     match options.open(path) {
         // A lock file that another user created works as well.
         Err(error)
@@ -151,26 +133,9 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Refuses to open a symlink.
-fn follow_no_link(options: &mut OpenOptions) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    }
-    #[cfg(not(unix))]
-    let _ = options;
-}
-
 /// Creates new files for their owner only.
 pub(super) fn private(options: &mut OpenOptions) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
-    }
-    #[cfg(not(unix))]
-    let _ = options;
+    create_with_mode(options, 0o600);
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::lock::{WorkspaceLock, WorkspaceLockError};
 use super::migrations::{self, APPLICATION, MIGRATIONS};
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::{WorkspaceHandle, stopping};
+use crate::platform::{can_read, can_write, facts};
 use crate::root::sentence;
 
 /// The oldest SQLite without the bug that can reset the write-ahead log under a reader.
@@ -379,16 +380,7 @@ pub(super) fn look(path: &Path, metadata: &Metadata) -> io::Result<Look> {
 
 /// Each hard link has its own log, which programs that use another name do not see.
 fn has_other_names(metadata: &Metadata) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        metadata.nlink() > 1
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = metadata;
-        false
-    }
+    facts(metadata).links > 1
 }
 
 fn is_without_log(code: ErrorCode) -> bool {
@@ -410,32 +402,6 @@ pub(super) fn with_end(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
-}
-
-#[cfg(unix)]
-fn can_write(path: &Path) -> io::Result<()> {
-    use rustix::fs::{Access, AtFlags, CWD, accessat};
-    Ok(accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?)
-}
-
-#[cfg(unix)]
-fn can_read(path: &Path) -> bool {
-    use rustix::fs::{Access, AtFlags, CWD, accessat};
-    accessat(CWD, path, Access::READ_OK, AtFlags::EACCESS).is_ok()
-}
-
-/// Opening the file will tell.
-#[cfg(not(unix))]
-fn can_read(_path: &Path) -> bool {
-    true
-}
-
-#[cfg(not(unix))]
-fn can_write(path: &Path) -> io::Result<()> {
-    if fs::metadata(path)?.permissions().readonly() {
-        return Err(io::ErrorKind::PermissionDenied.into());
-    }
-    Ok(())
 }
 
 fn immutable_uri(path: &Path) -> String {

@@ -1,18 +1,36 @@
 //! Queued writes, limited in number and size.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Instant;
 
-use twig_core::store::{Change, StoreError, Write, Written};
-
-use super::writer::WriteJob;
+use twig_core::store::{Change, OnWritten, StoreError, Write, Written};
 
 /// Maximum number of queued writes.
 const MOST: usize = 256;
 
 /// Maximum bytes of queued content; a single write may have more.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+
+/// A write, and the callback for its outcome.
+pub(crate) struct WriteJob {
+    pub(crate) write: Write,
+    pub(crate) done: OnWritten,
+    /// Until when it waits for its turn, however many are before it.
+    pub(crate) until: Instant,
+}
+
+impl WriteJob {
+    /// Reports the outcome. A callback that panics does not take the thread down.
+    pub(crate) fn report(self, outcome: Result<Written, StoreError>) {
+        let done = self.done;
+        if catch_unwind(AssertUnwindSafe(|| done(outcome))).is_err() {
+            tracing::error!("the callback of a write panicked");
+        }
+    }
+}
 
 /// The sending end.
 #[derive(Debug)]

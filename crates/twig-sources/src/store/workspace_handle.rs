@@ -108,14 +108,6 @@ impl WorkspaceHandle {
         }
     }
 
-    pub(super) fn full(&self) -> StoreError {
-        StoreError::Unavailable(format!(
-            "Too many changes wait to be written to workspace '{}', nothing was written: \
-             try again in a moment",
-            self.workspace
-        ))
-    }
-
     pub(super) fn cannot_open(&self, error: &io::Error) -> StoreError {
         let workspace = &self.workspace;
         if error.kind() == io::ErrorKind::NotFound {

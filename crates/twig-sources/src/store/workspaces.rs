@@ -15,8 +15,9 @@ use super::migrations::{self, MIGRATIONS, migrate};
 use super::open::{LARGE_LOG, Look, check_near, held_log_sentence, lock_path, look, with_end};
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::{Deadline, WorkspaceHandle};
-use super::{Access, SqliteStore};
+use super::{Access, SqliteStore, no_such_workspace};
 use crate::network::is_network;
+use crate::platform::{create_private_folder, sync_folder_at};
 use crate::root::sentence;
 
 /// The default workspace; created when it is first needed.
@@ -165,13 +166,7 @@ impl Workspaces {
     }
 
     fn missing(&self, name: &StoreName) -> StoreError {
-        let there = self.list().unwrap_or_default();
-        let names = there.iter().map(StoreName::as_str);
-        let near = twig_core::suggest::did_you_mean(name.as_str(), names);
-        let near = near.map_or_else(String::new, |near| format!("; {near}"));
-        StoreError::Unavailable(format!(
-            "Workspace '{name}' does not exist: make it with `twig workspace create {name}`{near}"
-        ))
+        no_such_workspace(name, &self.list().unwrap_or_default())
     }
 
     fn lock(&self, name: &StoreName) -> Result<WorkspaceLock, StoreError> {
@@ -214,7 +209,7 @@ impl Workspaces {
                 format!("Workspace '{name}' cannot be made: {reason}"),
             )
         };
-        make_folder(&self.folder).map_err(cannot)?;
+        create_private_folder(&self.folder).map_err(cannot)?;
         let _lock = self.lock(name)?;
         if self.exists(name) {
             return Ok(false);
@@ -236,7 +231,8 @@ impl Workspaces {
             });
         }
         fs::rename(&new, &path).map_err(cannot)?;
-        sync_folder(&self.folder).map_err(cannot)?;
+        // A new name is durable once its folder is synced.
+        sync_folder_at(&self.folder).map_err(cannot)?;
         Ok(true)
     }
 }
@@ -324,26 +320,4 @@ fn remove(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn make_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(path)
-}
-
-/// A new name is durable once its folder is synced.
-#[cfg(unix)]
-pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
-    fs::File::open(path)?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub(super) fn sync_folder(_path: &Path) -> io::Result<()> {
-    Ok(())
 }

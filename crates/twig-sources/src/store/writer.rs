@@ -3,104 +3,39 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::ThreadId;
-use std::time::{Duration, Instant};
 
 use twig_core::Limits;
-use twig_core::store::{OnWritten, StoreError, Write, Written};
+use twig_core::store::{StoreError, Write, Written};
 
 use super::apply::apply;
 use super::clock::now;
 use super::identity::{FileIdentity, retire};
 use super::open::{LARGE_LOG, OpenConnection, held_log_sentence, open};
-use super::queue::{QueueError, QueuedWrite, WaitingWrites, WriteQueue};
+use super::queue::{QueuedWrite, WaitingWrites};
 use super::reader::StoreReader;
 use super::sql::Sql;
 use super::sqlite_error::SqliteError;
 use super::workspace_handle::{WorkspaceHandle, stopping};
 use crate::stamp::FileStamp;
 
-/// How long dropping waits for a running write: clients wait two seconds for a server to stop.
-const LAST_WRITE: Duration = Duration::from_millis(1_500);
-
 /// Maximum number of writes in one transaction.
 const TOGETHER: usize = 32;
 
-/// A write, and the callback for its outcome.
-pub(crate) struct WriteJob {
-    pub(crate) write: Write,
-    pub(crate) done: OnWritten,
-    /// Until when it waits for its turn, however many are before it.
-    pub(crate) until: Instant,
-}
-
-impl WriteJob {
-    /// Reports the outcome. A callback that panics does not take the thread down.
-    pub(crate) fn report(self, outcome: Result<Written, StoreError>) {
-        let done = self.done;
-        if catch_unwind(AssertUnwindSafe(|| done(outcome))).is_err() {
-            tracing::error!("the callback of a write panicked");
-        }
-    }
-}
-
-/// The thread; dropping this ends it after its current work.
-#[derive(Debug)]
-pub(super) struct StoreWriter {
-    jobs: Option<WriteQueue>,
-    thread: ThreadId,
-    /// Closed when the thread has ended.
-    ended: Receiver<()>,
-}
-
-impl StoreWriter {
-    pub(super) fn start(
-        handle: &WorkspaceHandle,
-        limits: Limits,
-        reader: Arc<Mutex<StoreReader>>,
-    ) -> std::io::Result<Self> {
-        let handle = handle.for_writer();
-        let (jobs, waiting) = WriteQueue::new();
-        let (ending, ended) = channel();
-        let thread = std::thread::Builder::new()
-            .name("twig-store-write".to_owned())
-            .spawn(move || {
-                let _ending: Sender<()> = ending;
-                let mut writer = WriterThread {
-                    handle,
-                    limits,
-                    reader,
-                    is_log_large: false,
-                    known: None,
-                };
-                writer.run(&waiting);
-            })?;
-        Ok(Self {
-            jobs: Some(jobs),
-            thread: thread.thread().id(),
-            ended,
-        })
-    }
-
-    /// Queues a job; returns it if the queue is full or the thread has ended.
-    pub(super) fn send(&self, job: WriteJob) -> Result<(), Box<(WriteJob, QueueError)>> {
-        match &self.jobs {
-            Some(jobs) => jobs.send(job),
-            None => Err(Box::new((job, QueueError::Ended))),
-        }
-    }
-}
-
-impl Drop for StoreWriter {
-    fn drop(&mut self) {
-        self.jobs = None;
-        // The callback of the last write may own the store.
-        if std::thread::current().id() != self.thread {
-            let _ = self.ended.recv_timeout(LAST_WRITE);
-        }
-    }
+/// What the thread does: it writes what is queued, until the queue is closed.
+pub(super) fn thread_work(
+    handle: &WorkspaceHandle,
+    limits: Limits,
+    reader: Arc<Mutex<StoreReader>>,
+) -> impl FnOnce(&WaitingWrites) + Send + use<> {
+    let mut writer = WriterThread {
+        handle: handle.for_writer(),
+        limits,
+        reader,
+        is_log_large: false,
+        known: None,
+    };
+    move |jobs| writer.run(jobs)
 }
 
 struct WriterThread {

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use twig_core::problem::shell_word;
+use twig_core::state_hash::StateHash;
 use twig_core::{Library, Problem, ProblemCode, Severity};
 
 use super::survey::Surveyor;
@@ -126,10 +126,10 @@ fn withhold(library: &Library, verdict: &TrustVerdict) -> Library {
         shown.problems.push(problem.with_help(help));
     }
     // The list differs from the trusted one, so its pages differ, too.
-    let mut digest = Sha256::new();
-    digest.update(library.digest);
-    digest.update(b"withheld");
-    shown.digest = digest.finalize().into();
+    let mut hash = StateHash::default();
+    hash.part(&library.state.to_le_bytes());
+    hash.part(b"withheld");
+    shown.state = hash.end();
     shown
 }
 

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::survey::LibrarySurvey;
+use crate::platform::{mode, this_user, user};
 
 /// The largest `.git/config` that is read.
 const GIT_CONFIG: u64 = 1024 * 1024;
@@ -101,40 +102,30 @@ fn may_name_remote(path: &Path) -> bool {
 }
 
 /// Why others can replace what is in a folder above the library.
-#[cfg(unix)]
 fn shared_above(found: &std::fs::Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt;
     const STICKY: u32 = 0o1000;
-    if found.uid() == 0 && found.mode() & STICKY != 0 {
+    let mode = mode(found).filter(|_| user(found) == Some(0));
+    if mode.is_some_and(|mode| mode & STICKY != 0) {
         return None;
     }
     match shared(found) {
-        Some(_) if found.uid() == 0 && found.mode() & 0o022 == 0 => None,
+        Some(_) if mode.is_some_and(|mode| mode & 0o022 == 0) => None,
         why => why,
     }
 }
 
 /// Why another user can change a file or folder.
-#[cfg(unix)]
 pub(super) fn shared(found: &std::fs::Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt;
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    let Some(mode) = mode(found) else {
+        return Some("may be changed by other users");
+    };
+    if user(found) != this_user() {
         Some("belongs to another user")
-    } else if found.mode() & 0o022 != 0 {
+    } else if mode & 0o022 != 0 {
         Some("can be changed by other users (`chmod go-w` ends that)")
     } else {
         None
     }
-}
-
-#[cfg(not(unix))]
-fn shared_above(_found: &std::fs::Metadata) -> Option<&'static str> {
-    shared(_found)
-}
-
-#[cfg(not(unix))]
-pub(super) fn shared(_found: &std::fs::Metadata) -> Option<&'static str> {
-    Some("may be changed by other users")
 }
 
 #[cfg(test)]

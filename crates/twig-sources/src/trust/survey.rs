@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use twig_core::{BodyError, MediaKind};
 
 use super::own::shared;
+use crate::platform::is_executable;
 use crate::root::{Root, body_error, digest};
 use crate::stamp::FileStamp;
 
@@ -268,24 +269,14 @@ fn is_passed_over(name: &str) -> bool {
         || name.rsplit_once('.').is_some_and(|(_, end)| end == "swp")
 }
 
-fn is_data(path: &str) -> bool {
+/// Whether a name says that a file is read, never run. Any other file may be code.
+pub(crate) fn is_data(path: &str) -> bool {
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
     [MediaKind::Image, MediaKind::Audio]
         .iter()
         .any(|kind| kind.mime_of(name).is_some())
         || ending.is_some_and(|ending| DATA.iter().any(|known| known.eq_ignore_ascii_case(ending)))
-}
-
-#[cfg(unix)]
-fn is_executable(metadata: &Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    metadata.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_metadata: &Metadata) -> bool {
-    false
 }
 
 #[cfg(all(test, unix))]

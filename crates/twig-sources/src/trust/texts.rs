@@ -13,6 +13,7 @@ use cap_std::fs::Dir;
 use sha2::{Digest, Sha256};
 
 use super::survey::{CodeFiles, program, written};
+use crate::platform::create_private_folder;
 use crate::write_file::{Existing, NewFile, write_file};
 
 /// The longest text that is kept, and the longest of a library together.
@@ -42,7 +43,7 @@ impl TrustedTexts {
 
     /// Keeps copies of a library's texts, as they are in these files.
     pub fn keep(&self, root: &Path, files: &CodeFiles) -> io::Result<()> {
-        make_private(&self.folder)?;
+        create_private_folder(&self.folder)?;
         let dir = Dir::open_ambient_dir(&self.folder, ambient_authority())?;
         let mut left = LIBRARY;
         for (path, digest) in files {
@@ -92,20 +93,6 @@ fn name_of(digest: &str) -> Option<&str> {
 
 fn is_digest(name: &str) -> bool {
     name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-#[cfg(unix)]
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }
 
 #[cfg(test)]

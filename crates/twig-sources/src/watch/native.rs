@@ -11,6 +11,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher};
 use super::{Hints, Interests};
 use crate::library_set::Folders;
 use crate::network::is_network;
+use crate::platform::folder_facts;
 use crate::system_watcher::start_watcher;
 
 /// The system's watcher and what it watches.
@@ -113,24 +114,11 @@ impl Native {
 }
 
 impl FolderIdentity {
-    #[cfg(unix)]
-    fn of(metadata: &Metadata, _path: &Path) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            created: metadata.created().ok(),
-        }
-    }
-
-    #[cfg(not(unix))]
     fn of(metadata: &Metadata, path: &Path) -> Self {
-        use std::hash::{DefaultHasher, Hash, Hasher};
-        let mut hasher = DefaultHasher::new();
-        path.hash(&mut hasher);
+        let (device, inode) = folder_facts(metadata, path);
         Self {
-            device: 0,
-            inode: hasher.finish(),
+            device,
+            inode,
             created: metadata.created().ok(),
         }
     }

@@ -33,6 +33,7 @@ fn fetch(
         store: PackageStore::new(&folder.path().join("packages")),
         limits,
         environment: GitEnvironment::default(),
+        stop: twig_sources::FetchStop::default(),
         hold: twig_sources::FetchHold::default(),
     };
     let result = fetcher.fetch_index(&server.base(), &|_| {});

@@ -3,6 +3,8 @@
 mod audit;
 mod basics;
 mod child;
+#[cfg(feature = "postgres")]
+mod cut;
 mod damage;
 mod ends;
 mod faults;
@@ -11,7 +13,23 @@ mod limits;
 mod many;
 mod model;
 #[cfg(feature = "postgres")]
+mod pooler;
+#[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres_access;
+#[cfg(feature = "postgres")]
+mod postgres_compact;
+#[cfg(feature = "postgres")]
+mod postgres_failover;
+#[cfg(feature = "postgres")]
+mod postgres_faults;
+#[cfg(feature = "postgres")]
+mod postgres_follow;
+#[cfg(feature = "postgres")]
+mod postgres_noticed;
+#[cfg(feature = "postgres")]
+mod postgres_roles;
 mod read_only;
 mod refused;
 mod replaced;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
@@ -97,11 +97,29 @@ pub(crate) struct Following {
 
 impl Following {
     pub(crate) fn start(settings: Settings) -> Self {
+        Self::with(settings, |live, sender| {
+            live.watch(move || {
+                let _ = sender.send(());
+            })
+        })
+    }
+
+    /// The same, with word of each change of a text.
+    pub(crate) fn start_with_texts(settings: Settings) -> Self {
+        Self::with(settings, |live, sender| {
+            live.watch_texts(move || {
+                let _ = sender.send(());
+            })
+        })
+    }
+
+    fn with(
+        settings: Settings,
+        watch: impl FnOnce(&Arc<LiveCatalog>, Sender<()>) -> CatalogWatch,
+    ) -> Self {
         let live = Arc::new(LiveCatalog::load(settings));
         let (sender, changes) = channel();
-        let watch = live.watch(move || {
-            let _ = sender.send(());
-        });
+        let watch = watch(&live, sender);
         let following = Self {
             live,
             changes,

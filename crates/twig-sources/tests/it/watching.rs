@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twig_sources::Settings;
+use twig_sources::{Settings, Watching};
 
 use crate::support::{Following, LONG, Tree, body, manifest, names};
 
@@ -161,6 +161,24 @@ fn bodies_change_without_word_of_it() {
     tree.write("data/lib/prompts/a.md", "another text");
     following.wait_for_scans(scans + 1);
     assert_eq!(following.drain(), 0);
+}
+
+#[test]
+fn who_follows_texts_hears_of_them_with_events_and_without() {
+    for watching in [Watching::Auto, Watching::Poll] {
+        let tree = Tree::with(&["a"]);
+        let following = Following::start_with_texts(Settings {
+            watching,
+            ..tree.settings()
+        });
+        if watching == Watching::Poll {
+            // By the next scan the stamps of the first one are known.
+            following.wait_for_scans(3);
+        }
+        let before = following.live.texts();
+        tree.write("data/lib/prompts/a.md", "another text");
+        following.until("the text", |live| live.texts() > before);
+    }
 }
 
 #[test]

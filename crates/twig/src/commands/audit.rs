@@ -12,7 +12,7 @@ use twig_sources::{Access, DEFAULT_WORKSPACE, WorkspaceStore, now};
 
 use super::age::{Age, parse_age};
 use super::check::counted;
-use super::key::AccessPath;
+use super::key::KnownAccess;
 use super::store::{Stores, WorkspaceArgs};
 use crate::audit_log::LOCAL;
 use crate::command_error::CommandError;
@@ -134,7 +134,7 @@ fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
     }
     changes.sort_by(|one, two| one.time.cmp(&two.time));
     if query.project.is_none() {
-        let access = AccessPath::find()?.read()?.changes;
+        let access = KnownAccess::find()?.read()?.changes;
         let is_asked = |entry: &AuditEntry| query.since.is_none_or(|since| entry.at >= since);
         let access = access.iter().filter(|(entry, _)| is_asked(entry));
         changes.extend(access.map(ShownChange::of_access));
@@ -164,7 +164,7 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
     );
     let error = CommandError::fixable(message).hint(match first.project {
         Some(_) => "compare it with a backup: `twig workspace restore` makes a workspace of one",
-        None => "compare the file with a backup; `twig key list` shows what works now",
+        None => "compare it with a backup; `twig key list` shows what works now",
     });
     Err(match broken.len() {
         1 => error,
@@ -183,7 +183,7 @@ fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
         let found = found.iter();
         chains.extend(found.map(|chain| ShownChain::of_project(chain, workspace)));
     }
-    let access = AccessPath::find()?.read()?;
+    let access = KnownAccess::find()?.read()?;
     if !access.changes.is_empty() {
         chains.push(ShownChain::of_access(&access));
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use twig_core::store::{Noun, StoreError, StoreName};
-use twig_sources::{Access, OldVersions, Reclaimed};
+use twig_sources::{Access, OldVersions, Reclaimed, WorkspaceStore};
 
 use super::check::counted;
 use super::question::ask;
@@ -47,8 +47,11 @@ struct Compacted<'c> {
     keep: Option<u64>,
     dropped_versions: u64,
     dropped_bytes: u64,
-    bytes_before: u64,
-    bytes_after: u64,
+    /// The bytes of the files; absent in a database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_before: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_after: Option<u64>,
 }
 
 pub(super) fn run(
@@ -67,7 +70,6 @@ pub(super) fn run(
     let store = stores
         .workspaces
         .open(&name, Access::Write, &stores.limits)?;
-    let store = store.file("the database frees the space of deleted rows itself")?;
     let place = match &project {
         Some(project) => format!("project `{project}`"),
         None => format!("workspace `{name}`"),
@@ -81,15 +83,7 @@ pub(super) fn run(
         dropped = store.drop_old_versions(project.as_ref(), keep)?;
         ui.say(format!("dropped {} from {place}", words(dropped)));
     }
-    let files = store.reclaim().map_err(|error| {
-        let hint = "nothing else is lost: run it again later to give the space back";
-        CommandError::from(error).hint(hint)
-    })?;
-    ui.say(format!(
-        "the files of workspace `{name}` take {} bytes now, {} before",
-        files.after, files.before
-    ));
-    warn_of_log(&name, files, ui);
+    let files = reclaim(&name, &store, ui)?;
     if options.json {
         ui.json(&Compacted {
             workspace: name.as_str(),
@@ -97,11 +91,33 @@ pub(super) fn run(
             keep: options.keep,
             dropped_versions: dropped.versions,
             dropped_bytes: dropped.bytes,
-            bytes_before: files.before,
-            bytes_after: files.after,
+            bytes_before: files.map(|files| files.before),
+            bytes_after: files.map(|files| files.after),
         })?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Gives the space of deleted content back; `None` in a database, which does that itself.
+fn reclaim(
+    name: &StoreName,
+    store: &WorkspaceStore,
+    ui: &mut Ui,
+) -> Result<Option<Reclaimed>, CommandError> {
+    let WorkspaceStore::Sqlite(file) = store else {
+        ui.say("the database frees the space of deleted rows itself");
+        return Ok(None);
+    };
+    let files = file.reclaim().map_err(|error| {
+        let hint = "nothing else is lost: run it again later to give the space back";
+        CommandError::from(error).hint(hint)
+    })?;
+    ui.say(format!(
+        "the files of workspace `{name}` take {} bytes now, {} before",
+        files.after, files.before
+    ));
+    warn_of_log(name, files, ui);
+    Ok(Some(files))
 }
 
 fn words(old: OldVersions) -> String {

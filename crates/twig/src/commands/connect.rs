@@ -6,7 +6,6 @@ mod server;
 mod step;
 
 pub(super) use self::list::problem;
-pub(super) use self::server::{EntryProgram, is_same};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,8 +21,8 @@ use super::old_spelling::changed;
 use super::scope::ScopeArgs;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::connect::{
-    ClientConfig, ConfigError, ConfigScope, ConnectClient, RemoteServer, ServerTarget, link_out,
-    missing_folders, survey,
+    ClientConfig, ConfigError, ConfigScope, ConnectClient, RemoteServer, ServerTarget, installed,
+    link_out, made_folders, missing_folders, survey,
 };
 use crate::edit_error::EditError;
 use crate::places::{ClientPlaces, Places, on_disk};
@@ -242,7 +241,8 @@ fn all(
     ground: &ConnectGround,
 ) -> Result<Vec<ConnectClient>, CommandError> {
     let found = survey(&ground.folder, &ground.homes);
-    let installed = list::installed(&found, ground);
+    let made = made_folders(ground.places.made_folders.as_deref());
+    let installed = installed(&found, &made, &ground.homes);
     let has_file = |client: ConnectClient| {
         let file = client.file(scope, &ground.folder, &ground.homes);
         file.is_some()

@@ -1,6 +1,7 @@
 //! `twig doctor`: reports what was found where, what is wrong, and whether clients can reach it.
 
 mod clients;
+mod database;
 
 use std::process::ExitCode;
 
@@ -10,16 +11,19 @@ use serde_json::json;
 use twig_core::Latest;
 use twig_core::{Catalog, Library, Problem, Severity};
 use twig_packages::LockedLibrary;
-use twig_sources::{FoundState, PackageStore, SearchedPlace, Trust, WorkspaceStore};
+use twig_sources::{FollowRecord, FoundState, PackageStore, SearchedPlace, Trust, WorkspaceStore};
 
+use self::database::DatabaseRow;
 use super::check::{ProblemRow, contents, counted, is_problem};
 use super::opened_catalog::{OpenedCatalog, SourceArgs};
 use super::packages::scope::PackageScope;
 use super::packages::version_of;
+use super::packages::why::looked_at;
 use super::store::Stores;
 use super::workspace;
 use crate::command_error::CommandError;
 use crate::config::{self, Config};
+use crate::installation::{self, Installation};
 use crate::places::{ClientPlaces, Places};
 use crate::ui::Ui;
 use twig_core::problem::shell_word;
@@ -41,7 +45,12 @@ pub(crate) struct DoctorArgs {
 #[derive(Debug, Serialize)]
 struct DoctorReport<'r> {
     version: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'static str>,
+    features: Vec<&'static str>,
     binary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    installed: Option<Installation>,
     config: Option<String>,
     config_problem: Option<String>,
     places: Vec<PlaceRow<'r>>,
@@ -52,6 +61,9 @@ struct DoctorReport<'r> {
     shadowed: Vec<LibraryRow<'r>>,
     /// Folders of libraries whose programs run whatever changes in them: they are the user's own.
     own: Vec<String>,
+    /// The database that the workspaces are in, if they are in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<DatabaseRow>,
     workspaces: Vec<workspace::WorkspaceRow>,
     /// The clients that have Twig, and whether they reach it.
     clients: Vec<clients::ServerRow>,
@@ -68,6 +80,12 @@ struct PackageState {
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<String>,
     installed: bool,
+    /// Whether a server follows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    followed: bool,
+    /// When its source last answered the server that follows it, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_at: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -111,9 +129,14 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
     let catalog = Latest::from(opened.live.snapshot());
     let found = opened.live.found();
     let problems = opened.problems(&catalog);
+    let (database, workspaces) = workspaces(&opened)?;
+    let binary = std::env::current_exe()?;
     let report = DoctorReport {
         version: env!("CARGO_PKG_VERSION"),
-        binary: std::env::current_exe()?.display().to_string(),
+        commit: installation::commit(),
+        features: installation::features(),
+        binary: binary.display().to_string(),
+        installed: Installation::of(&binary),
         config: opened
             .places
             .config
@@ -134,7 +157,8 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
             .map(|library| library_row(&catalog, library))
             .collect(),
         own: own(&opened.places),
-        workspaces: workspaces(&opened)?,
+        database,
+        workspaces,
         clients: clients::rows(&opened.places, &ClientPlaces::from_environment(), &catalog),
         problems: problems.iter().map(ProblemRow::from).collect(),
         packages: packages(&opened.places),
@@ -149,7 +173,8 @@ pub(super) fn run(options: &DoctorArgs, ui: &mut Ui) -> Result<ExitCode, Command
         print(&opened, &report, &problems, options.verbose, ui)?;
     }
     let is_broken = report.workspaces.iter().any(|it| it.problem.is_some())
-        || report.clients.iter().any(clients::ServerRow::is_broken);
+        || report.clients.iter().any(clients::ServerRow::is_broken)
+        || report.database.as_ref().is_some_and(DatabaseRow::is_broken);
     Ok(
         if errors > 0 || is_broken || report.config_problem.is_some() {
             ExitCode::FAILURE
@@ -167,14 +192,21 @@ fn own(places: &Places) -> Vec<String> {
     record.own_libraries().map(str::to_owned).collect()
 }
 
-/// The user's workspaces, if there is a folder for them.
-fn workspaces(opened: &OpenedCatalog) -> Result<Vec<workspace::WorkspaceRow>, CommandError> {
+/// The database if there is one, and the user's workspaces, if there is a place for them.
+fn workspaces(
+    opened: &OpenedCatalog,
+) -> Result<(Option<DatabaseRow>, Vec<workspace::WorkspaceRow>), CommandError> {
     let store = &opened.config.store;
     if opened.places.workspaces.is_none() && !store.is_database() {
-        return Ok(Vec::new());
+        return Ok((None, Vec::new()));
     }
     let stores = Stores::of(opened.places.clone(), opened.config.limits.clone(), store)?;
-    workspace::rows(&stores, WorkspaceStore::check_pages)
+    let database = DatabaseRow::new(&stores.workspaces);
+    if database.as_ref().is_some_and(|it| !it.answers()) {
+        return Ok((database, Vec::new()));
+    }
+    let rows = workspace::rows(&stores, WorkspaceStore::check_pages)?;
+    Ok((database, rows))
 }
 
 /// The packages of the user and of the repository. What cannot be read is a problem already.
@@ -183,6 +215,7 @@ fn packages(places: &Places) -> Vec<PackageState> {
     let mut states = Vec::new();
     for scope in PackageScope::all(places).unwrap_or_default() {
         let lock = scope.read_lock(places).unwrap_or_default();
+        let record = scope.is_followed.then(|| FollowRecord::read(&scope.lock));
         for package in scope.wanted(places).unwrap_or_default() {
             let wanted = package.wanted;
             let locked = lock.library(&wanted.name).filter(|it| wanted.is_of(it));
@@ -192,6 +225,8 @@ fn packages(places: &Places) -> Vec<PackageState> {
                 source: wanted.source.to_string(),
                 version: locked.map(version_of),
                 installed: locked.is_some_and(is_here),
+                followed: scope.is_followed,
+                looked_at: record.as_ref().and_then(|it| it.state(&wanted)?.looked_at),
             });
         }
     }
@@ -205,7 +240,7 @@ fn print_packages(packages: &[PackageState], ui: &mut Ui) -> Result<(), CommandE
     let count = counted(packages.len(), "package", "packages");
     let missing: Vec<&str> = packages
         .iter()
-        .filter(|it| !it.installed)
+        .filter(|it| !it.installed && !it.followed)
         .map(|it| it.name.as_str())
         .collect();
     ui.line("\npackages")?;
@@ -216,6 +251,12 @@ fn print_packages(packages: &[PackageState], ui: &mut Ui) -> Result<(), CommandE
             missing.join(", ")
         ),
     })?;
+    for package in packages.iter().filter(|it| it.followed) {
+        let version = package.version.as_deref().unwrap_or("not fetched yet");
+        let looked = package.looked_at.and_then(looked_at);
+        let looked = looked.map_or(String::new(), |looked| format!(", {looked}"));
+        ui.line(format!("  {} is followed: {version}{looked}", package.name))?;
+    }
     Ok(())
 }
 
@@ -272,6 +313,15 @@ fn library_row<'r>(catalog: &Catalog, library: &'r Library) -> LibraryRow<'r> {
     }
 }
 
+fn print_program(report: &DoctorReport<'_>, ui: &mut Ui) -> Result<(), CommandError> {
+    ui.line(format!("twig {} at {}", report.version, report.binary))?;
+    ui.line(match &report.installed {
+        Some(it) => format!("installed by {}; to upgrade: {}", it.by, it.upgrade),
+        None => "copied here by hand; to upgrade, put a newer program in its place".to_owned(),
+    })?;
+    Ok(())
+}
+
 fn print(
     opened: &OpenedCatalog,
     report: &DoctorReport<'_>,
@@ -280,7 +330,7 @@ fn print(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let shown = |path: &str| opened.places.shown(std::path::Path::new(path));
-    ui.line(format!("twig {} at {}", report.version, report.binary))?;
+    print_program(report, ui)?;
     if let Some(config) = &report.config {
         let state = if std::path::Path::new(config).exists() {
             ""
@@ -335,15 +385,7 @@ fn print(
             ui.line(format!("  {}", shown(path)))?;
         }
     }
-    if !report.workspaces.is_empty() {
-        ui.line("\nworkspaces")?;
-        let rows: Vec<_> = report
-            .workspaces
-            .iter()
-            .map(workspace::WorkspaceRow::cells)
-            .collect();
-        ui.facts("  ", &rows)?;
-    }
+    print_store(report, ui)?;
     let (problems, remarks): (Vec<&Problem>, _) = problems.iter().partition(|it| is_problem(it));
     print_problems(report, &problems, ui)?;
     print_notes(&remarks, lists_notes, ui)?;
@@ -381,6 +423,24 @@ fn print(
     Ok(())
 }
 
+/// The database and the workspaces.
+fn print_store(report: &DoctorReport<'_>, ui: &mut Ui) -> Result<(), CommandError> {
+    if let Some(database) = &report.database {
+        ui.line("\ndatabase")?;
+        ui.line(database.to_string().trim_end())?;
+    }
+    if !report.workspaces.is_empty() {
+        ui.line("\nworkspaces")?;
+        let rows: Vec<_> = report
+            .workspaces
+            .iter()
+            .map(workspace::WorkspaceRow::cells)
+            .collect();
+        ui.facts("  ", &rows)?;
+    }
+    Ok(())
+}
+
 /// Problems between clients and Twig, and with libraries.
 fn print_problems(
     report: &DoctorReport<'_>,
@@ -406,7 +466,11 @@ fn print_problems(
         let workspaces = counted(workspaces, "workspace has", "workspaces have");
         ui.line(format!("  {workspaces} a problem: see workspaces above"))?;
     }
-    let is_fine = clients + workspaces == 0 && report.config_problem.is_none();
+    let has_database = report.database.as_ref().is_none_or(|it| !it.is_broken());
+    if !has_database {
+        ui.line("  the database has a problem: see database above")?;
+    }
+    let is_fine = clients + workspaces == 0 && has_database && report.config_problem.is_none();
     if is_fine && problems.is_empty() {
         ui.line("  none")?;
     }

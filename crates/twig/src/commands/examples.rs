@@ -67,6 +67,10 @@ const EXAMPLES: &[ExampleRow] = &[
         ],
     ),
     (
+        "page",
+        &["twig page", "twig page --no-open", "twig page --forget"],
+    ),
+    (
         "pick",
         &[
             "claude \"$(twig pick)\"",
@@ -102,6 +106,7 @@ const EXAMPLES: &[ExampleRow] = &[
             "twig init --format definitions",
         ],
     ),
+    ("lsp", &["twig lsp", "twig help editor"]),
     (
         "schema",
         &[
@@ -207,6 +212,7 @@ const EXAMPLES: &[ExampleRow] = &[
     ("key list", &["twig key list", "twig key list --all --json"]),
     ("key rotate", &["twig key rotate ci --grace 24h"]),
     ("key revoke", &["twig key revoke anna"]),
+    ("key import", &["twig key import"]),
     (
         "grant",
         &["twig grant add anna writer acme/garden", "twig grant list"],

@@ -7,7 +7,7 @@ use serde::Serialize;
 use twig_core::access::{AccessPlace, AccessRole, Grantee, RoleGrant};
 use twig_sources::now;
 
-use super::key::AccessPath;
+use super::key::KnownAccess;
 use super::opened_catalog::parse_known;
 use crate::command_error::{CommandError, ErrorKind};
 use crate::ui::Ui;
@@ -56,9 +56,9 @@ struct GrantRow {
 }
 
 pub(super) fn run(what: GrantCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let file = AccessPath::find()?;
+    let known = KnownAccess::find()?;
     let (options, is_added) = match what {
-        GrantCommand::List { json } => return list(&file, json, ui),
+        GrantCommand::List { json } => return list(&known, json, ui),
         GrantCommand::Add(options) => (options, true),
         GrantCommand::Remove(options) => (options, false),
     };
@@ -78,13 +78,13 @@ pub(super) fn run(what: GrantCommand, ui: &mut Ui) -> Result<ExitCode, CommandEr
     let (who, role, place) = (&grant.who, grant.role.as_str(), &grant.place);
     let at = now();
     let said = if is_added {
-        file.change(|record| record.add_grant(grant.clone(), at))?;
+        known.change(|record| record.add_grant(grant.clone(), at))?;
         match grant.role {
             AccessRole::Run => format!("`{who}` may run functions {place} now"),
             _ => format!("`{who}` is {role} {place} now"),
         }
     } else {
-        file.change(|record| record.remove_grant(&grant, at))?;
+        known.change(|record| record.remove_grant(&grant, at))?;
         match grant.role {
             AccessRole::Run => format!("`{who}` may not run functions {place} any more"),
             _ => format!("`{who}` is not {role} {place} any more"),
@@ -92,19 +92,20 @@ pub(super) fn run(what: GrantCommand, ui: &mut Ui) -> Result<ExitCode, CommandEr
     };
     ui.say(said);
     if is_added {
-        AccessPath::warn_of_missing(place, ui)?;
+        KnownAccess::warn_of_missing(place, ui)?;
     }
     if is_added && matches!(who, Grantee::Group(_)) {
         ui.say("hint: keys have no groups; a group takes effect when tokens name it");
     }
+    known.hint_at_file(ui)?;
     if options.json {
         ui.json(&row(&grant))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(file: &AccessPath, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let record = file.read()?;
+fn list(known: &KnownAccess, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let record = known.read()?;
     let mut rows: Vec<GrantRow> = record.grants.iter().map(row).collect();
     rows.sort_by(|one, two| (&one.who, &one.place).cmp(&(&two.who, &two.place)));
     if json {

@@ -16,7 +16,6 @@ use twig_sources::{
 };
 
 use self::report::{Goal, ImportReport};
-use super::connect::is_same;
 use super::new::taken;
 use super::old_spelling::changed;
 use super::opened_catalog::{OpenedCatalog, SourceArgs, parse_known};
@@ -24,6 +23,7 @@ use super::path::refuse_package;
 use super::store::{ProjectArgs, ProjectTarget, Stores};
 use crate::command_error::{CommandError, ErrorKind};
 use crate::config;
+use crate::connect::is_same;
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 use twig_core::problem::shell_word;

@@ -1,6 +1,6 @@
 //! `twig key`: the keys with which people use a server over HTTP.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -11,7 +11,8 @@ use twig_core::access::{
 use twig_core::store::{Noun, Store, StoreName, Timestamp};
 use twig_core::suggest::did_you_mean;
 use twig_sources::{
-    Access, AccessFileError, DEFAULT_WORKSPACE, access_marker, change_access, now, read_access,
+    Access, AccessHolder, AccessStore, AccessStoreError, DEFAULT_WORKSPACE, access_marker, now,
+    read_access,
 };
 
 use super::age::{Age, parse_age};
@@ -19,7 +20,9 @@ use super::check::counted;
 use super::opened_catalog::parse_known;
 use super::store::Stores;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
-use crate::places::Places;
+use crate::config;
+use crate::http::LOST_ROW;
+use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
 /// The roles that a first grant can have; `run` is given by name.
@@ -62,6 +65,15 @@ pub(crate) enum KeyCommand {
     Revoke {
         /// The person
         name: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Move the keys and roles of a file to the database of the store
+    Import {
+        /// The file `access.json` of another server; without it, that of this one
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -137,46 +149,73 @@ struct RevokedKey<'k> {
     changed: bool,
 }
 
+/// The result of an import.
+#[derive(Debug, Serialize)]
+struct ImportedKeys {
+    keys: usize,
+    roles: usize,
+    changed: bool,
+}
+
 pub(super) fn run(what: KeyCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let file = AccessPath::find()?;
-    match what {
-        KeyCommand::Create(options) => create(&file, &options, ui),
-        KeyCommand::List { all, json } => list(&file, all, json, ui),
+    let known = KnownAccess::find()?;
+    let done = match what {
+        KeyCommand::Create(options) => create(&known, &options, ui),
+        KeyCommand::List { all, json } => list(&known, all, json, ui),
         KeyCommand::Rotate {
             name,
             grace,
             expires,
             json,
-        } => rotate(&file, &name, (grace, expires), json, ui),
-        KeyCommand::Revoke { name, json } => revoke(&file, &name, json, ui),
-    }
+        } => rotate(&known, &name, (grace, expires), json, ui),
+        KeyCommand::Revoke { name, json } => revoke(&known, &name, json, ui),
+        KeyCommand::Import { file, json } => import(&known, file.as_deref(), json, ui),
+    }?;
+    known.hint_at_file(ui)?;
+    Ok(done)
 }
 
-/// The file of keys and roles, for commands.
-pub(super) struct AccessPath {
+/// The keys and roles, for commands.
+pub(super) struct KnownAccess {
+    store: AccessStore,
+    /// The file of this server.
     path: PathBuf,
     shown: String,
 }
 
-impl AccessPath {
+impl KnownAccess {
     pub(super) fn find() -> Result<Self, CommandError> {
         let places = Places::from_environment();
-        let Some(path) = places.access() else {
+        let workspaces = config::load(&places)?.store.place(&places)?;
+        let path = places.access();
+        let Some(store) = AccessStore::new(workspaces.as_ref(), path.clone()) else {
             let error = CommandError::fixable("there is no place for keys");
             return Err(error.hint("set HOME or XDG_DATA_HOME to an absolute path"));
         };
+        let path = path.unwrap_or_default();
         let shown = places.shown(&path);
-        Ok(Self { path, shown })
+        Ok(Self { store, path, shown })
     }
 
     pub(super) fn read(&self) -> Result<AccessRecord, CommandError> {
-        let record = read_access(&self.path).map_err(|error| {
-            CommandError::fixable(format!("{} cannot be read: {}", self.shown, reason(&error)))
-        })?;
-        if !record.asks_for_keys() && access_marker(&self.path).exists() {
-            return Err(self.lost());
+        let read = self.store.read();
+        Ok(read.map_err(|error| self.explained(error))?.0)
+    }
+
+    /// Says so if these are the keys of a file, and servers share a database.
+    pub(super) fn hint_at_file(&self, ui: &mut Ui) -> Result<(), CommandError> {
+        if !self.store.is_database() {
+            return Ok(());
         }
-        Ok(record)
+        let (_, holder) = self.store.read().map_err(|error| self.explained(error))?;
+        if holder == AccessHolder::File {
+            ui.say(format!(
+                "hint: these keys are in {}, for servers with that file alone: `twig key import` moves \
+                 them to the database",
+                self.shown
+            ));
+        }
+        Ok(())
     }
 
     /// Takes away the roles in a place that was deleted.
@@ -198,12 +237,12 @@ impl AccessPath {
         done: &str,
         change: impl Fn(&mut AccessRecord) -> usize,
     ) -> Result<(), CommandError> {
-        let file = Self::find()?;
+        let known = Self::find()?;
         // Most have no keys at all, and so no file.
-        if change(&mut file.read()?) == 0 {
+        if change(&mut known.read()?) == 0 {
             return Ok(());
         }
-        let count = file.change(|record| Ok(change(record)))?;
+        let count = known.change(|record| Ok(change(record)))?;
         ui.say(format!(
             "{done} {} of people there",
             counted(count, "role", "roles")
@@ -215,12 +254,26 @@ impl AccessPath {
         &self,
         change: impl FnOnce(&mut AccessRecord) -> Result<R, AccessError>,
     ) -> Result<R, CommandError> {
-        change_access(&self.path, change).map_err(|error| match error {
-            AccessFileError::Lost => self.lost(),
-            AccessFileError::File(error) => not_locked(&self.shown, &error),
-            AccessFileError::Refused(error) => self.explained(&error),
+        let changed = self.store.change(change);
+        changed.map_err(|error| self.explained(error))
+    }
+
+    fn explained(&self, error: AccessStoreError) -> CommandError {
+        match error {
+            AccessStoreError::Lost => self.lost(),
+            AccessStoreError::LostRow => {
+                CommandError::fixable(format!("{error}, though it was made with the table"))
+                    .hint(LOST_ROW)
+            }
+            AccessStoreError::File(error) => not_locked(&self.shown, &error),
+            AccessStoreError::Unreadable(error) => {
+                let why = reason(&error);
+                CommandError::fixable(format!("{} cannot be read: {why}", self.shown))
+            }
+            AccessStoreError::Refused(error) => self.refused(&error),
+            AccessStoreError::Database(error) => error.into(),
             error => CommandError::fixable(error.to_string()),
-        })
+        }
     }
 
     /// The error for a record that was lost.
@@ -267,7 +320,7 @@ impl AccessPath {
         Ok(())
     }
 
-    fn explained(&self, error: &AccessError) -> CommandError {
+    fn refused(&self, error: &AccessError) -> CommandError {
         let message = CommandError::fixable(error.to_string());
         match error {
             AccessError::KeyExists(name) => message.hint(format!(
@@ -283,6 +336,9 @@ impl AccessPath {
                 let near = did_you_mean(name, keys.map(|key| &*key.name));
                 message.hint(near.unwrap_or_else(|| "`twig key list` lists all keys".to_owned()))
             }
+            AccessError::HasKeys => {
+                message.hint("`twig key list` lists them; nothing was changed")
+            }
             AccessError::Expired(_) => {
                 message.hint("say how long the new one works: `--expires 90d`")
             }
@@ -295,7 +351,7 @@ impl AccessPath {
 }
 
 fn create(
-    file: &AccessPath,
+    known: &KnownAccess,
     options: &KeyCreateArgs,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
@@ -303,9 +359,9 @@ fn create(
     let at = now();
     let expires = options.expires.map(|time| time.after(at));
     let random = random()?;
-    let is_first = !file.read()?.asks_for_keys();
+    let is_first = !known.read()?.asks_for_keys();
     let (name, role) = (&options.name, options.role);
-    let key = file.change(|record| {
+    let key = known.change(|record| {
         let place = place.clone();
         record.create_key(name, role, place, expires, &random, at)
     })?;
@@ -314,7 +370,7 @@ fn create(
         "created a key for `{name}`: {} {place}{until}; it is not shown again",
         role.as_str()
     ));
-    AccessPath::warn_of_missing(&place, ui)?;
+    KnownAccess::warn_of_missing(&place, ui)?;
     if is_first {
         ui.say("from now on every request over HTTP needs a key");
     }
@@ -322,7 +378,7 @@ fn create(
 }
 
 fn rotate(
-    file: &AccessPath,
+    known: &KnownAccess,
     name: &str,
     (grace, expires): (Option<Age>, Option<Age>),
     json: bool,
@@ -332,7 +388,7 @@ fn rotate(
     let until = grace.map(|grace| grace.after(at));
     let expires = expires.map(|time| time.after(at));
     let random = random()?;
-    let (key, expires) = file.change(|record| {
+    let (key, expires) = known.change(|record| {
         let key = record.rotate_key(name, until, expires, &random, at)?;
         Ok((key, record.working(name).and_then(|key| key.expires)))
     })?;
@@ -363,8 +419,8 @@ fn print_key(
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(file: &AccessPath, all: bool, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let (record, at) = (file.read()?, now());
+fn list(known: &KnownAccess, all: bool, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    let (record, at) = (known.read()?, now());
     let keys = record.keys.iter();
     let keys: Vec<&AccessKey> = keys
         .filter(|key| all || key.state(at) != KeyState::Revoked)
@@ -421,16 +477,62 @@ fn roles_of(record: &AccessRecord, key: &AccessKey) -> Vec<RoleRow> {
 }
 
 fn revoke(
-    file: &AccessPath,
+    known: &KnownAccess,
     name: &str,
     json: bool,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    file.change(|record| record.revoke_key(name, now()))?;
+    known.change(|record| record.revoke_key(name, now()))?;
     ui.say(format!("revoked the key of `{name}`"));
     if json {
         ui.json(&RevokedKey {
             name,
+            changed: true,
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Moves the keys of a file to where servers look for them; the file stays, and is not used any more.
+fn import(
+    known: &KnownAccess,
+    file: Option<&Path>,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    if !known.store.is_database() {
+        let message = "the keys of this server are in a file, which needs no import";
+        let hint = "set `[store] url` or TWIG_STORE_URL to the address of a PostgreSQL database";
+        return Err(CommandError::fixable(message).hint(hint));
+    }
+    let path = file.map_or_else(|| known.path.clone(), on_disk);
+    let shown = Places::from_environment().shown(&path);
+    let record = read_access(&path).map_err(|error| {
+        CommandError::fixable(format!("{shown} cannot be read: {}", reason(&error)))
+    })?;
+    if !record.asks_for_keys() {
+        let message = format!("there are no keys in {shown}");
+        return Err(CommandError::fixable(message).hint("nothing was changed"));
+    }
+    if let Err(broken) = record.verify() {
+        let message = format!("the log of keys and roles in {shown} was changed: {broken}");
+        return Err(CommandError::fixable(message).hint("nothing was imported"));
+    }
+    let working = record.keys.iter().filter(|key| key.revoked.is_none());
+    let (keys, roles) = (working.count(), record.grants.len());
+    let imported = known
+        .store
+        .change_shared(|shared| shared.take_over(record, now()));
+    imported.map_err(|error| known.explained(error))?;
+    ui.say(format!(
+        "moved {} and {} to the database; {shown} is not used any more",
+        counted(keys, "key", "keys"),
+        counted(roles, "role", "roles"),
+    ));
+    if json {
+        ui.json(&ImportedKeys {
+            keys,
+            roles,
             changed: true,
         })?;
     }

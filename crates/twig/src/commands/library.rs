@@ -124,7 +124,7 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
         .libraries()
         .iter()
         .filter(|library| library.stored().is_none())
-        .map(|library| row(library, &record, opened.places.data.as_deref(), &found))
+        .map(|library| row(&opened, library, &record, &found))
         .collect();
     if json {
         ui.json(&rows)?;
@@ -156,6 +156,10 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
                 origin => format!("from the {origin}"),
             }),
             trusted,
+            match row.package.as_ref().and_then(PackageOrigin::followed) {
+                Some(followed) => format!("followed, {followed}"),
+                None => String::new(),
+            },
         ]
     });
     ui.table(&cells.collect::<Vec<_>>())?;
@@ -166,12 +170,13 @@ fn list(sources: &SourceArgs, json: bool, ui: &mut Ui) -> Result<ExitCode, Comma
 }
 
 fn row<'c>(
+    opened: &OpenedCatalog,
     library: &'c Library,
     record: &Trust,
-    data: Option<&Path>,
     found: &[SearchedPlace],
 ) -> ConfiguredLibraryRow<'c> {
     let root = Path::new(&*library.root);
+    let data = opened.places.data.as_deref();
     let functions = library.prompts.iter().filter(|p| p.function().is_some());
     let functions = functions.count();
     let is_trusted = || {
@@ -189,7 +194,7 @@ fn row<'c>(
         trusted: (functions > 0).then(is_trusted),
         own: record.is_own(root),
         origin: origin(root, found).map(PlaceOrigin::as_str),
-        package: PackageOrigin::of(library),
+        package: PackageOrigin::of(opened, library),
     }
 }
 

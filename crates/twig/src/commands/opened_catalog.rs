@@ -271,6 +271,7 @@ impl OpenedCatalog {
             watching,
             packages: places.packages.clone(),
             lock: places.lock.clone(),
+            followed_lock: places.followed_lock(),
             trust: places.trust.clone(),
             function_prefix: function_prefix(&places),
             project: project.clone(),

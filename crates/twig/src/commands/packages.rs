@@ -3,6 +3,7 @@
 pub(super) mod add;
 mod changes_report;
 pub(super) mod diff;
+pub(super) mod follow;
 pub(super) mod from;
 pub(super) mod gc;
 pub(super) mod install;
@@ -20,7 +21,7 @@ pub(super) mod why;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use twig_packages::{LockedLibrary, PackageSource};
-use twig_sources::{FetchHold, PackageError, PackageFetcher, PackageStore, SourceKeys};
+use twig_sources::{FetchHold, FetchStop, PackageError, PackageFetcher, PackageStore, SourceKeys};
 
 use crate::command_error::{CommandError, reason};
 use crate::config;
@@ -35,6 +36,7 @@ fn fetcher(places: &Places) -> Result<PackageFetcher, CommandError> {
         environment: git_environment(),
         keys: pinned_keys(places)?,
         hold: FetchHold::default(),
+        stop: FetchStop::default(),
     })
 }
 

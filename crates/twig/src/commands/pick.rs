@@ -5,6 +5,7 @@
 //! output, so `claude "$(twig pick)"` works.
 
 mod finder;
+mod fuzzy;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

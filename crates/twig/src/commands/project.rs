@@ -12,7 +12,7 @@ use twig_sources::{Access, WorkspaceStore};
 
 use super::check::counted;
 use super::compact;
-use super::key::AccessPath;
+use super::key::KnownAccess;
 use super::question::{YesArgs, ask_to_delete};
 use super::store::{ProjectArgs, ProjectTarget, Stores, WorkspaceArgs, workspace_flag, write_to};
 use super::transfer::{self, ProjectImportArgs};
@@ -325,7 +325,7 @@ fn rename(
         author: Author::Person,
     };
     write_to(&store, write)?;
-    AccessPath::rename(&role_place(place, &name)?, &role_place(place, &to)?, ui)?;
+    KnownAccess::rename(&role_place(place, &name)?, &role_place(place, &to)?, ui)?;
     let there = Stores::new()?.named("in", &place.workspace);
     ui.say(format!("renamed project `{name}` to `{to}`{there}"));
     tell(&to, place, true, json, ui)
@@ -410,7 +410,7 @@ fn delete(
     write_to(&store, write)?;
     let there = Stores::new()?.named("from", &place.workspace);
     ui.say(format!("deleted project `{name}`{there}"));
-    AccessPath::forget(&role_place(place, &name)?, ui)?;
+    KnownAccess::forget(&role_place(place, &name)?, ui)?;
     let erased = match &store {
         WorkspaceStore::Sqlite(file) => compact::erase(store.workspace(), file.reclaim(), ui),
         // The database frees the space of deleted rows itself.

@@ -1,6 +1,5 @@
 //! `twig render`: renders a prompt with its arguments, as a client would get it.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -15,7 +14,8 @@ use super::opened_catalog::{FunctionArgs, OpenedCatalog, SourceArgs};
 use super::values::{self, GivenPair, ValueArgs};
 use crate::command_error::CommandError;
 use crate::jobs::{JobSettings, Jobs};
-use crate::ui::{Ui, visible};
+use crate::message_text;
+use crate::ui::Ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
@@ -123,10 +123,7 @@ pub(super) fn print(
     is_copied: bool,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let (text, links) = match one_text(messages) {
-        Some((text, links)) => (text.to_owned(), links),
-        None => (text_of(messages), Vec::new()),
-    };
+    let (text, links) = message_text::printed(messages);
     if is_copied {
         clipboard::copy(&text, ui)?;
     } else {
@@ -143,55 +140,6 @@ pub(super) fn print(
         ));
     }
     Ok(())
-}
-
-/// The only text of a prompt, and the links beside it; a skill has one to each of its files.
-fn one_text(messages: &[Message]) -> Option<(&str, Vec<&str>)> {
-    let first = messages.first()?;
-    let mut text = None;
-    let mut links = Vec::new();
-    for message in messages {
-        match &message.block {
-            _ if message.role != first.role => return None,
-            Block::Text(more) if text.is_none() => text = Some(&**more),
-            Block::Link { uri, .. } => links.push(&**uri),
-            _ => return None,
-        }
-    }
-    Some((text?, links))
-}
-
-/// All messages; several have their roles above them.
-fn text_of(messages: &[Message]) -> String {
-    let mut text = String::new();
-    for message in messages {
-        if messages.len() > 1 {
-            let _ = writeln!(text, "[{}]", message.role.as_str());
-        }
-        match &message.block {
-            Block::Text(block) => {
-                text.push_str(block);
-                if !block.ends_with('\n') {
-                    text.push('\n');
-                }
-            }
-            Block::Resource {
-                uri,
-                mime,
-                contents,
-            } => {
-                let (uri, mime) = (visible(uri), visible(mime));
-                let _ = writeln!(text, "[{uri}: {mime}, {} bytes]", contents.len());
-            }
-            Block::Link { uri, .. } => {
-                let _ = writeln!(text, "[link to {}]", visible(uri));
-            }
-            Block::Media(media) => {
-                let _ = writeln!(text, "[{}, {} bytes]", media.mime, media.bytes.len());
-            }
-        }
-    }
-    text
 }
 
 fn json_message(message: Message) -> RenderedMessage {

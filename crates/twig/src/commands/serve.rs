@@ -4,17 +4,20 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use twig_core::Catalog;
-use twig_sources::{Access, CatalogViews, LiveCatalog, OfferedWorkspace, Watching};
+use twig_sources::{Access, AccessStore, CatalogViews, LiveCatalog, OfferedWorkspace, Watching};
 
 use super::check::counted;
 use super::opened_catalog::{Followed, FunctionArgs, OpenedCatalog, SourceArgs, offered};
+use super::packages::follow::FollowerThread;
 use crate::command_error::CommandError;
-use crate::config::{self, Config};
+use crate::config::{self, Config, StoreSettings};
 use crate::function::Allowed;
-use crate::http::{self, HttpArgs, TeamSettings};
+use crate::http::{self, HttpArgs, HttpFront, ServedDatabase, TeamSettings};
 use crate::jobs::{JobPlace, JobSettings, Jobs};
 use crate::log;
 use crate::places::Places;
@@ -23,7 +26,7 @@ use crate::stdio;
 use crate::ui::Ui;
 use crate::use_observer::UseObserver;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(super) sources: SourceArgs,
@@ -32,9 +35,13 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     poll: bool,
 
-    /// Offer clients no tools that write
+    /// Offer clients no tools that write, and let nobody edit on the page
     #[arg(long)]
     read_only: bool,
+
+    /// Wait at the start for a database that is away, for this many seconds at most
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(0..=LONGEST_WAIT))]
+    wait: Option<u64>,
 
     #[command(flatten)]
     functions: FunctionArgs,
@@ -99,16 +106,30 @@ impl ServeArgs {
 }
 
 pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
+    run_then(options, ui, |_, _| Ok(()))
+}
+
+/// The same; `listening` is called as soon as a server over HTTP listens.
+pub(super) fn run_then(
+    options: &ServeArgs,
+    ui: &mut Ui,
+    listening: impl FnOnce(&HttpFront, &mut Ui) -> Result<(), CommandError>,
+) -> Result<ExitCode, CommandError> {
     log::never_wait();
     let places = Places::from_environment();
     // Over HTTP, others may be listening.
     let serves_store = options.http.address.is_none();
     let (config, followed) = config::load_and_follow(&places, serves_store)?;
     let settings = options.http.over(&config.http_settings);
-    let access = places.access();
-    let front = settings
-        .address
-        .map(|address| http::open(address, settings, access.as_deref()));
+    let shares_sessions = settings.address.is_some() && !settings.sticky;
+    let waited = options.wait.map_or(config.store.wait, Duration::from_secs);
+    // Keys are in the database, too.
+    wait_for_database(&places, &config.store, waited)?;
+    let front = settings.address.map(|address| {
+        let workspaces = config.store.place(&places)?;
+        let access = AccessStore::new(workspaces.as_ref(), places.access());
+        http::open(address, settings, access.as_ref(), places.state())
+    });
     let front = front.transpose()?;
     let (access, watching) = (options.access(), options.watching());
     let sources = options.sources(&config);
@@ -154,6 +175,7 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
         command_clients: config.command_clients.clone(),
         is_read_only: options.read_only,
         is_remote: front.is_some(),
+        shares_sessions: shares_sessions && config.store.is_database(),
     };
     let server = servers.make(whole.map(|it| it.name.clone()), true);
     let store = project.map(|it| it.store);
@@ -182,6 +204,10 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     let ended = match front {
         Some(front) => {
             let team = team(&places, &service.live, &config, access)?;
+            // Servers on standard input and output come and go with their clients, many on one
+            // machine: they serve what this one fetched.
+            let _follower = FollowerThread::start(&places, &config, &service.live, &team.follow)?;
+            listening(&front, ui)?;
             http::serve(service, front, team, config.http, &counts, ui)
         }
         None => serve_client(&service, ui),
@@ -199,6 +225,39 @@ pub(super) fn run(options: &ServeArgs, ui: &mut Ui) -> Result<ExitCode, CommandE
     ended
 }
 
+/// The longest wait for a database at the start: a day.
+const LONGEST_WAIT: u64 = 24 * 60 * 60;
+
+/// The pause between two attempts to reach a database at the start.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Waits until the database answers; if it never does, opening it says why.
+fn wait_for_database(
+    places: &Places,
+    store: &StoreSettings,
+    longest: Duration,
+) -> Result<(), CommandError> {
+    let begun = Instant::now();
+    if longest.is_zero() || !store.is_database() {
+        return Ok(());
+    }
+    let Some(place) = store.place(places)? else {
+        return Ok(());
+    };
+    let mut is_said = false;
+    while let Err(error) = place.probe() {
+        if !std::mem::replace(&mut is_said, true) {
+            let seconds = longest.as_secs();
+            tracing::warn!("waiting up to {seconds} s for the database: {error}");
+        }
+        if begun.elapsed() >= longest {
+            return Err(error.into());
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
 /// What a server over HTTP needs for people with keys.
 fn team(
     places: &Places,
@@ -206,15 +265,24 @@ fn team(
     config: &Config,
     access: Access,
 ) -> Result<TeamSettings, CommandError> {
-    let views = config.store.place(places)?.map(|workspaces| {
+    let place = config.store.place(places)?;
+    let store = place.clone().filter(|_| config.store.is_database());
+    let views = place.map(|workspaces| {
         let views = CatalogViews::new(Arc::clone(live), workspaces, access);
         Arc::new(views)
     });
     Ok(TeamSettings {
         views,
+        database: store.map(|place| ServedDatabase {
+            place,
+            stale_limit: config.store.stale_limit,
+        }),
         serves_store: config.serves_store == Some(true),
         state: places.state().map(Path::to_owned),
+        #[cfg(feature = "page")]
+        replaced: places.replaced.clone(),
         hub: Some(config.hub.clone()).filter(|hub| hub.is_on),
+        follow: Arc::default(),
     })
 }
 

@@ -102,7 +102,7 @@ pub(super) fn run(options: &ShowArgs, ui: &mut Ui) -> Result<ExitCode, CommandEr
         row,
         first_argument,
         messages,
-        package: PackageOrigin::of(found.library),
+        package: PackageOrigin::of(&opened, found.library),
         shell_lines,
     };
     if options.json {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use twig_core::store::{Noun, Store, StoreError, StoreName};
-use twig_sources::{Access, StorePlace, VerifiedRows, copy_workspace};
+use twig_sources::{Access, StorePlace, StoreRoles, VerifiedRows, copy_workspace};
 
 use super::check::counted;
 use super::store::Stores;
@@ -16,15 +16,24 @@ use crate::ui::Ui;
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Create the tables of Twig in the database, or bring them up to date
-    Migrate {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Migrate(StoreMigrateArgs),
     /// Compare every version, content and change with its digest
     Verify(StoreVerifyArgs),
     /// Copy a workspace with its history to a database, or to a file
     Copy(StoreCopyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreMigrateArgs {
+    /// Give a role the rights that servers need, and no more
+    #[arg(long, value_name = "NAME")]
+    app_role: Option<String>,
+    /// Give a role the rights that dumps need
+    #[arg(long, value_name = "NAME")]
+    backup_role: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -89,14 +98,22 @@ struct VerifiedWorkspace {
 pub(super) fn run(what: &StoreCommand, ui: &mut Ui) -> Result<ExitCode, CommandError> {
     let stores = Stores::new()?;
     match what {
-        StoreCommand::Migrate { json } => migrate(&stores.workspaces, *json, ui),
+        StoreCommand::Migrate(options) => migrate(&stores.workspaces, options, ui),
         StoreCommand::Verify(options) => verify(&stores, options, ui),
         StoreCommand::Copy(options) => copy(&stores, options, ui),
     }
 }
 
-fn migrate(workspaces: &StorePlace, json: bool, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let Some((from, to)) = workspaces.migrate()? else {
+fn migrate(
+    workspaces: &StorePlace,
+    options: &StoreMigrateArgs,
+    ui: &mut Ui,
+) -> Result<ExitCode, CommandError> {
+    let roles = StoreRoles {
+        app: options.app_role.as_deref(),
+        backup: options.backup_role.as_deref(),
+    };
+    let Some((from, to)) = workspaces.migrate(roles)? else {
         let message = "the workspaces are files, which need no migration";
         let hint = "set `[store] url` or TWIG_STORE_URL to the address of a PostgreSQL database";
         return Err(CommandError::fixable(message).hint(hint));
@@ -107,15 +124,22 @@ fn migrate(workspaces: &StorePlace, json: bool, ui: &mut Ui) -> Result<ExitCode,
         ui.say(format!(
             "created the tables in schema `twig` (version {to})"
         ));
-        ui.say(
-            "hint: servers may use another role than this one, which owns the tables: with SELECT, \
-             INSERT, UPDATE and DELETE in schema `twig` they can serve and write, but not change \
-             tables",
-        );
     } else {
         ui.say(format!("brought the tables from version {from} to {to}"));
     }
-    if json {
+    for (role, purpose) in [(roles.app, "servers"), (roles.backup, "dumps")] {
+        if let Some(role) = role {
+            ui.say(format!("role `{role}` has the rights for {purpose}"));
+        }
+    }
+    if from == 0 && roles.app.is_none() {
+        ui.say(
+            "hint: servers that connect with a role of their own can neither change tables nor edit \
+             history: `twig store migrate --app-role NAME --backup-role NAME` gives two roles their \
+             rights",
+        );
+    }
+    if options.json {
         let changed = from != to;
         ui.json(&MigratedTables { from, to, changed })?;
     }
@@ -189,9 +213,11 @@ fn copy(stores: &Stores, options: &StoreCopyArgs, ui: &mut Ui) -> Result<ExitCod
         .workspaces
         .open(&workspace, Access::ReadOrUpdate, limits)?;
     let projects = store.projects()?.len();
-    let found = copy_workspace(&store, &target, &name, limits)?;
+    // The place is no setting, so no hint about settings helps.
+    let found = copy_workspace(&store, &target, &name, limits)
+        .map_err(|error| CommandError::fixable(error.to_string()))?;
     ui.say(format!(
-        "copied workspace `{workspace}` as `{name}`: {} with their history, {}",
+        "copied workspace `{workspace}` as `{name}` with its history: {}, {}",
         counted(projects, "project", "projects"),
         many(Some(found.versions), "version", "versions"),
     ));

@@ -12,7 +12,7 @@ use super::backup::{self, BackupArgs, RestoreArgs};
 use super::check::counted;
 use super::compact;
 use super::compact::CompactArgs;
-use super::key::AccessPath;
+use super::key::KnownAccess;
 use super::question::{YesArgs, ask_to_delete};
 use super::store::Stores;
 use crate::command_error::CommandError;
@@ -99,7 +99,7 @@ pub(super) fn run(what: WorkspaceCommand, ui: &mut Ui) -> Result<ExitCode, Comma
             }
             stores.workspaces.delete(&name)?;
             ui.say(format!("deleted workspace `{name}`"));
-            AccessPath::forget(&AccessPlace::Workspace(name.clone()), ui)?;
+            KnownAccess::forget(&AccessPlace::Workspace(name.clone()), ui)?;
             tell(&name, json, ui)
         }
     }

@@ -108,6 +108,7 @@ fn known_keys() -> impl Iterator<Item = KnownKey> {
         .chain(["file", "reads"].map(key("audit", ValueKind::Text)))
         .chain(http_settings::TEXTS.map(key("http", ValueKind::Text)))
         .chain(http_settings::LISTS.map(key("http", ValueKind::List)))
+        .chain(http_settings::FLAGS.map(key("http", ValueKind::Flag)))
         .chain(http.map(key("http", ValueKind::Number)))
         .chain(limits.map(key("limits", ValueKind::Number)))
         .chain(packages.map(key("packages", ValueKind::Number)))

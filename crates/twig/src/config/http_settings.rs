@@ -9,14 +9,31 @@ use crate::http::{HttpSettings, parse_address, parse_admin, parse_host, parse_or
 use crate::places::Places;
 
 /// The settings that are one text.
-pub(super) const TEXTS: [&str; 5] = ["address", "admin", "tls_cert", "tls_key", "token_file"];
+pub(super) const TEXTS: [&str; 6] = [
+    "address",
+    "admin",
+    "tls_cert",
+    "tls_key",
+    "token_file",
+    "hook_secret_file",
+];
 /// The settings that are a list of texts.
 pub(super) const LISTS: [&str; 2] = ["allow_host", "allow_origin"];
+/// The settings that are `true` or `false`.
+pub(super) const FLAGS: [&str; 2] = ["page_edit", "sticky"];
 
 /// Every setting of this module.
-pub(super) fn names() -> [&'static str; 7] {
-    let [address, admin, tls_cert, tls_key, token_file] = TEXTS;
+pub(super) fn names() -> [&'static str; 10] {
+    let [
+        address,
+        admin,
+        tls_cert,
+        tls_key,
+        token_file,
+        hook_secret_file,
+    ] = TEXTS;
     let [allow_host, allow_origin] = LISTS;
+    let [page_edit, sticky] = FLAGS;
     [
         address,
         admin,
@@ -25,6 +42,9 @@ pub(super) fn names() -> [&'static str; 7] {
         tls_cert,
         tls_key,
         token_file,
+        hook_secret_file,
+        page_edit,
+        sticky,
     ]
 }
 
@@ -48,6 +68,9 @@ pub(super) fn read<'t, 'a>(
             "tls_cert" => settings.tls_cert = file()?,
             "tls_key" => settings.tls_key = file()?,
             "token_file" => settings.token_file = file()?,
+            "hook_secret_file" => settings.hook_secret_file = file()?,
+            "page_edit" => settings.page_edit = flag(key, item)?,
+            "sticky" => settings.sticky = flag(key, item)?,
             // A limit.
             _ => {}
         }
@@ -59,6 +82,13 @@ fn text<'t, 'a>(key: &str, item: &'t TomlItem<'a>) -> Result<&'t str, (String, &
     match &item.value {
         TomlValue::Text(text) if !text.trim().is_empty() => Ok(text.trim()),
         _ => Err((format!("`{key}` has to be text"), item)),
+    }
+}
+
+fn flag<'t, 'a>(key: &str, item: &'t TomlItem<'a>) -> Result<bool, (String, &'t TomlItem<'a>)> {
+    match item.value {
+        TomlValue::Bool(flag) => Ok(flag),
+        _ => Err((format!("`{key}` has to be true or false"), item)),
     }
 }
 

@@ -1,13 +1,14 @@
 //! `[[libraries]]`: folders that the user added.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use twig_clients::clients;
 use twig_core::model::ShellLines;
 use twig_core::parse::{Table, TomlItem, TomlValue};
 use twig_core::store::{Noun, StoreName};
 use twig_core::{LibraryName, RelativePath};
-use twig_sources::{Remembered, WantedPackage};
+use twig_sources::{FollowSettings, Remembered, WantedPackage};
 
 use crate::places::Places;
 
@@ -15,7 +16,7 @@ use crate::places::Places;
 type LibraryEntryError = (String, usize);
 
 /// The settings of one folder.
-pub(super) const FIELDS: [&str; 10] = [
+pub(super) const FIELDS: [&str; 12] = [
     "path",
     "source",
     "ref",
@@ -26,7 +27,12 @@ pub(super) const FIELDS: [&str; 10] = [
     "repository",
     "shell_lines",
     "workspace",
+    "every",
+    "token_file",
 ];
+
+/// The longest time between two looks at a package that a server follows, in seconds: a day.
+pub(super) const MOST_SECONDS: u64 = 86_400;
 
 /// Reads every entry; a relative path starts at the configuration's own folder.
 pub(super) fn read(
@@ -56,8 +62,8 @@ fn entry(
     for entry in &table.entries {
         let at = entry.key_span.start;
         match (&*entry.key, &entry.item.value) {
-            ("path" | "source" | "ref" | "only", _) if is_package => {}
-            ("ref" | "only", _) => {
+            ("path" | "source" | "ref" | "only" | "every" | "token_file", _) if is_package => {}
+            ("ref" | "only" | "every" | "token_file", _) => {
                 let message = format!("`{}` is for packages, which have a `source`", entry.key);
                 return Err((message, at));
             }
@@ -122,7 +128,9 @@ fn entry(
         }
     }
     if is_package {
-        remembered.package = Some(package(table, remembered.name.clone())?);
+        let package = package(table, remembered.name.clone())?;
+        remembered.followed = followed(places, config, table, &package)?;
+        remembered.package = Some(package);
     } else if remembered.path.as_os_str().is_empty() {
         let message =
             "a library under [[libraries]] needs a `path` or a `source`: path = \"~/prompts\"";
@@ -163,6 +171,62 @@ fn package(
         })?,
     };
     WantedPackage::new(source, reference, path, only, name).map_err(|message| (message, at))
+}
+
+/// How a server follows a package: `every` and `token_file`.
+fn followed(
+    places: &Places,
+    config: &Path,
+    table: &Table<'_>,
+    package: &WantedPackage,
+) -> Result<Option<FollowSettings>, LibraryEntryError> {
+    let token = table.get("token_file");
+    let Some(every) = table.get("every") else {
+        return match token {
+            None => Ok(None),
+            Some(item) => {
+                let message =
+                    "`token_file` is for packages that a server follows: add `every`, in seconds";
+                Err((message.to_owned(), item.span.start))
+            }
+        };
+    };
+    let seconds = match every.value {
+        TomlValue::Integer(seconds) => u64::try_from(seconds).ok(),
+        _ => None,
+    };
+    let seconds = seconds.filter(|it| (1..=MOST_SECONDS).contains(it));
+    let Some(seconds) = seconds else {
+        let message = format!("`every` is a number of seconds from 1 to {MOST_SECONDS}");
+        return Err((message, every.span.start));
+    };
+    let url = package.source.git_url();
+    let Some(url) = url else {
+        let message =
+            "only a git repository can be followed: `every` does not go with an index of skills";
+        return Err((message.to_owned(), every.span.start));
+    };
+    let token_file = match token {
+        None => None,
+        Some(item) => match &item.value {
+            TomlValue::Text(path) if !path.trim().is_empty() => {
+                let is_http = url.starts_with("https://") || url.starts_with("http://");
+                if !is_http {
+                    let message = "`token_file` is for sources over https";
+                    return Err((message.to_owned(), item.span.start));
+                }
+                Some(expand(places, config, path))
+            }
+            _ => {
+                let message = "`token_file` of a package has to be text";
+                return Err((message.to_owned(), item.span.start));
+            }
+        },
+    };
+    Ok(Some(FollowSettings {
+        every: Duration::from_secs(seconds),
+        token_file,
+    }))
 }
 
 /// The message about a name that no library can have.

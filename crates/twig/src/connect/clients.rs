@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use twig_clients::clients::ConfigSyntax as Syntax;
 use twig_clients::clients::{
-    CONNECTED, EntryForm, KnownClient, ListingLimit, PromptCall, RemoteForm, ServerFile, client,
+    BaseFolder, CONNECTED, EntryForm, InstallLink, KnownClient, ListingLimit, PromptCall,
+    RemoteForm, ServerFile, client,
 };
 
 use crate::places::ClientPlaces;
@@ -102,6 +103,17 @@ impl ConnectClient {
         Some(if is_other { other } else { path })
     }
 
+    /// A person's own file, as it is called on a machine where nothing is known of its folders.
+    pub(crate) fn shown_file(self) -> Option<String> {
+        let (base, path) = self.servers.user.last()?;
+        let folder = match base {
+            BaseFolder::Own | BaseFolder::Home => "~",
+            BaseFolder::Config | BaseFolder::Settings => "~/.config",
+            BaseFolder::Applications => "the settings of applications",
+        };
+        Some(format!("{folder}/{path}"))
+    }
+
     /// The keys that hold the servers, and the format of an entry there. The file itself shows for
     /// which version of its client it was written.
     pub(crate) fn layout(self, text: &str) -> (&'static [&'static str], EntryForm) {
@@ -145,6 +157,11 @@ impl ConnectClient {
     /// How a prompt is called there.
     pub(crate) fn call(self) -> PromptCall {
         self.servers.call
+    }
+
+    /// A link that asks it to add a server.
+    pub(crate) fn install_link(self) -> Option<InstallLink> {
+        self.servers.install_link
     }
 
     /// What the user should know besides.

@@ -313,29 +313,3 @@ fn yaml_place(keys: &'static [&'static str], syntax: Syntax) -> YamlPlace {
         is_list: syntax == Syntax::YamlList,
     }
 }
-
-/// The files of every client that has any here, as far as they can be read.
-pub(crate) fn survey(
-    project: &Path,
-    places: &crate::places::ClientPlaces,
-) -> Vec<(
-    ConnectClient,
-    ConfigScope,
-    PathBuf,
-    Result<ClientConfig, ConfigError>,
-)> {
-    let all = ConnectClient::all().flat_map(|client| ConfigScope::ALL.map(|scope| (client, scope)));
-    let files = all.filter_map(|(client, scope)| {
-        let path = client.file(scope, project, places)?;
-        // In the home folder a project's file may be the user's own.
-        let own = client.file(ConfigScope::User, project, places);
-        let is_own = scope == ConfigScope::Project && own.as_ref() == Some(&path);
-        (!is_own).then_some((client, scope, path))
-    });
-    files
-        .map(|(client, scope, path)| {
-            let config = ClientConfig::read(client, scope, path.clone());
-            (client, scope, path, config)
-        })
-        .collect()
-}

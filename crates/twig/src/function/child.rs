@@ -40,8 +40,9 @@ printf '%s\n' "$twig_input" | "$2" "$twig_input""#;
 pub(crate) fn run() -> Result<ExitCode, CommandError> {
     let task = Task::receive()?;
     // From here on one kill reaches this process and all that it starts.
-    setsid()?;
-    let (news, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+    setsid().map_err(io::Error::from)?;
+    let pipe = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK);
+    let (news, writer) = pipe.map_err(io::Error::from)?;
     for signal in [SIGTERM, SIGCHLD] {
         signal_hook::low_level::pipe::register(signal, writer.try_clone()?)?;
     }

@@ -14,12 +14,14 @@ use rustix::process::{
 };
 use twig_core::{FunctionCall, FunctionOutcome, OutputForm};
 
-use super::PATH;
 use super::cause::SandboxCause;
 use super::group::{Excess, GroupWatch};
 use super::task::{REFUSED, StartRefusal, Task};
 use crate::ui::{one_line, visible};
 use crate::worker::own_binary;
+
+/// Where functions find programs.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// How much of standard error is kept: its end, where programs say why they stop.
 const TALK: usize = 64 * 1024;

@@ -16,16 +16,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::{sleep, timeout, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
-use super::drain::{EndSignals, is_over};
+use super::drain::is_over;
 use super::metrics::Metrics;
 use super::patience::ConnectionPatience;
 use super::peers::{Admitted, HttpPeer, Peers};
 use super::replies::Replies;
 use super::socket::Socket;
 use super::{HttpLimits, Shared};
+use crate::platform::{EndSignals, allow_open_files, waiting_connections};
 
 /// Files that may be open besides connections: with room to spare, and where the limit is low.
 const FILES: usize = 128;
@@ -35,6 +36,8 @@ const HEAD: usize = 16 * 1024;
 const HEADERS: usize = 64;
 /// Pause after a connection that could not be accepted: files or memory may be used up.
 const RECOVER: Duration = Duration::from_millis(100);
+/// How long a server that drained waits for the first request of a connection.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The reply to a connection over the limit.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
@@ -102,6 +105,19 @@ where
                 Some(_) = self.connections.join_next() => {}
                 accepted = self.listener.accept() => self.take(accepted).await,
             }
+        }
+    }
+
+    /// Accepts the connections that wait already: closing the listener would reset them, and with them
+    /// requests that balancers must not send again.
+    async fn take_waiting(&mut self) {
+        let Some(listener) = waiting_connections(&self.listener) else {
+            return;
+        };
+        while let Ok((stream, address)) = listener.accept() {
+            let stream = stream.set_nonblocking(true).map(|()| stream);
+            let stream = stream.and_then(TcpStream::from_std);
+            self.take(stream.map(|stream| (stream, address))).await;
         }
     }
 
@@ -184,6 +200,7 @@ pub(super) async fn run<R, S>(
             return;
         }
     }
+    acceptor.take_waiting().await;
     let Acceptor {
         listener,
         mut connections,
@@ -203,7 +220,7 @@ pub(super) async fn run<R, S>(
 /// is of no use.
 pub(super) fn room(limit: usize, reserved: usize) -> usize {
     let wanted = limit + reserved + FILES;
-    let files = rlimit::increase_nofile_limit(wanted as u64).ok();
+    let files = allow_open_files(wanted as u64);
     let files = files.and_then(|files| usize::try_from(files).ok());
     let files = files.unwrap_or(wanted);
     let room = limit.min(files.saturating_sub(FEW_FILES + reserved)).max(1);
@@ -274,8 +291,19 @@ where
             return;
         }
         () = is_over(&mut ending) => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+            // The first request of a connection that was just made may be on its way.
+            let is_new = !limits.drain.is_zero() && !peer.is_known();
+            let first = is_new.then(|| timeout(FIRST_REQUEST, connection.as_mut()));
+            let served = match first {
+                Some(first) => first.await.ok(),
+                None => None,
+            };
+            if let Some(served) = served {
+                served
+            } else {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
         }
     };
     if let Err(error) = served {

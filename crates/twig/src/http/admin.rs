@@ -17,6 +17,7 @@ use serde::Serialize;
 use super::Shared;
 use super::metrics::Metrics;
 use super::peers::HttpPeer;
+use super::served_database::ServedDatabase;
 
 /// Connections at once.
 pub(super) const ADMIN_CONNECTIONS: usize = 16;
@@ -62,9 +63,12 @@ impl AdminRoutes {
 
     fn readiness(&self) -> (StatusCode, &'static str, String) {
         // There is no listener before the catalog is loaded.
-        let draining = self.shared.is_draining().then_some("draining");
-        let reasons: Vec<_> = draining.into_iter().collect();
-        let ready = reasons.is_empty();
+        let draining = self.shared.is_draining().then_some(("draining", false));
+        let database = self.shared.database.as_ref();
+        let database = database.and_then(ServedDatabase::reason);
+        let reasons = || draining.into_iter().chain(database);
+        let ready = reasons().all(|(_, is_ready)| is_ready);
+        let reasons: Vec<_> = reasons().map(|(reason, _)| reason).collect();
         let status = if ready {
             StatusCode::OK
         } else {

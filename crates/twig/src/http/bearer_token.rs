@@ -6,6 +6,7 @@ use std::path::Path;
 
 use subtle::ConstantTimeEq;
 use twig_core::access::KeyText;
+use twig_sources::platform::mode;
 
 use super::door::is_this_machine;
 use super::limits;
@@ -71,6 +72,13 @@ impl BearerToken {
         Ok(Some(Self(token.as_bytes().into())))
     }
 
+    /// SHA-256 of the token.
+    #[cfg(feature = "page")]
+    pub(super) fn digest(&self) -> [u8; 32] {
+        use sha2::{Digest as _, Sha256};
+        Sha256::digest(&self.0).into()
+    }
+
     /// Compares in constant time.
     pub(super) fn is(&self, shown: &[u8]) -> bool {
         bool::from(self.0.ct_eq(shown))
@@ -79,9 +87,9 @@ impl BearerToken {
 
 /// Warns about a file whose secret every user of the machine can read.
 pub(super) fn warn_if_shared(secret: &str, path: &Path) {
-    use std::os::unix::fs::PermissionsExt;
-    let found = fs::metadata(path);
-    if found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o004 != 0) {
+    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+    let mode = found.and_then(|found| mode(&found));
+    if mode.is_some_and(|mode| mode & 0o004 != 0) {
         let path = path.display();
         tracing::warn!(
             "every user of this machine can read the {secret} in {path}: run `chmod 600 {path}`"

@@ -17,6 +17,7 @@ use rustls::server::{ClientHello, ResolvesServerCert, ServerConfig};
 use rustls::sign::CertifiedKey;
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
+use twig_sources::platform::facts;
 
 use super::bearer_token::warn_if_shared;
 use crate::command_error::{CommandError, reason};
@@ -147,12 +148,11 @@ impl fmt::Debug for ServerCertificate {
 
 impl FileLook {
     fn new(path: &Path) -> io::Result<Self> {
-        use std::os::unix::fs::MetadataExt;
         let found = fs::metadata(path)?;
         Ok(Self {
             length: found.len(),
             modified: found.modified().ok(),
-            inode: found.ino(),
+            inode: facts(&found).inode,
         })
     }
 }

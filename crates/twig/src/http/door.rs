@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 
+#[cfg(feature = "page")]
+use axum::http::HeaderName;
 use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, header};
@@ -71,6 +73,38 @@ impl Door {
 
     /// Refuses pages of other sites, even if their host name resolves to this server.
     pub(super) fn check_place(&self, request: &Parts) -> Result<(), HttpRefusal> {
+        self.check_host(request)?;
+        match one(&request.headers, header::ORIGIN) {
+            Some(origin) if !self.has_origin(origin) => Err(HttpRefusal::Origin),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for the page, which nothing but itself may ask, from no other port either. A person
+    /// may come from anywhere to a `public` address.
+    #[cfg(feature = "page")]
+    pub(super) fn check_page(&self, request: &Parts, is_public: bool) -> Result<(), HttpRefusal> {
+        self.check_host(request)?;
+        let headers = &request.headers;
+        let host = one(headers, header::HOST).unwrap_or_default();
+        // A proxy in front may speak https where this server does not.
+        let is_own = |origin: &str| {
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            authority.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+        };
+        let sent = |name| one(headers, HeaderName::from_static(name));
+        let site = sent("sec-fetch-site");
+        let is_same = site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+        let is_visit = sent("sec-fetch-mode") == Some("navigate")
+            && sent("sec-fetch-dest") == Some("document");
+        let comes_from = one(headers, header::ORIGIN);
+        if comes_from.is_none_or(is_own) && (is_same || (is_public && is_visit)) {
+            return Ok(());
+        }
+        Err(HttpRefusal::Origin)
+    }
+
+    fn check_host(&self, request: &Parts) -> Result<(), HttpRefusal> {
         let host = one(&request.headers, header::HOST);
         let target = request.uri.authority().map(Authority::as_str);
         let is_ours = |name: &str| {
@@ -85,10 +119,7 @@ impl Door {
             self.log_host(other.as_deref());
             return Err(HttpRefusal::Host(other));
         }
-        match one(&request.headers, header::ORIGIN) {
-            Some(origin) if !self.has_origin(origin) => Err(HttpRefusal::Origin),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// Logs the refusal of a host, once: any web page can cause any number of them.

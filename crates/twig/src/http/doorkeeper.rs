@@ -1,7 +1,8 @@
 //! Who sent a request: anybody on this machine, somebody with the token, or the person with a key.
 //!
-//! Keys are in a file that commands change; a server looks at it several times a second. Once there
-//! was a key, every request needs one, also if the file is gone.
+//! Keys are in a file that commands change, and a server looks at it several times a second; or they are
+//! in a database that notifies servers. Once there was a key, every request needs one, also if the file
+//! or the row is gone.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,9 +27,9 @@ use crate::command_error::reason;
 pub(super) struct Doorkeeper {
     token: Option<BearerToken>,
     people: RwLock<Arc<People>>,
-    file: Mutex<Option<FollowedAccess>>,
+    followed: Mutex<Option<FollowedAccess>>,
     limits: AllowanceLimits,
-    /// Whether the file cannot be read, which was logged.
+    /// Whether the keys cannot be read, which was logged.
     is_broken: AtomicBool,
 }
 
@@ -60,6 +61,12 @@ pub(super) enum Admission {
     Local,
     /// Somebody with the token.
     Token,
+    /// The user whose server this is, at its page.
+    #[cfg_attr(
+        not(feature = "page"),
+        expect(dead_code, reason = "only the page has it")
+    )]
+    Owner,
     /// A person.
     Person(Arc<Person>),
 }
@@ -70,6 +77,7 @@ impl Admission {
         match self {
             Self::Local => "local",
             Self::Token => "token",
+            Self::Owner => "owner",
             Self::Person(person) => &person.principal.id,
         }
     }
@@ -94,6 +102,12 @@ impl Person {
         &self.name
     }
 
+    /// The id of the key, and the digest of it.
+    #[cfg(feature = "page")]
+    pub(super) fn key(&self) -> (&str, &[u8; 32]) {
+        (&self.key, &self.digest)
+    }
+
     /// The view that was last used in this scope, if it is still kept.
     pub(super) fn last_view(&self, scope: &ViewScope) -> Option<Arc<HttpView>> {
         let view = lock(&self.view);
@@ -116,13 +130,13 @@ impl Doorkeeper {
         access: Option<(FollowedAccess, AccessRecord)>,
         limits: AllowanceLimits,
     ) -> Self {
-        let (file, record) = access.unzip();
+        let (followed, record) = access.unzip();
         let record = record.unwrap_or_default();
         let people = People::new(&record, &People::default(), &limits);
         Self {
             token,
             people: RwLock::new(Arc::new(people)),
-            file: Mutex::new(file),
+            followed: Mutex::new(followed),
             limits,
             is_broken: AtomicBool::new(false),
         }
@@ -162,19 +176,44 @@ impl Doorkeeper {
         let Some((_, shown)) = shown else {
             return Err(HttpRefusal::Token);
         };
-        let shown = shown.trim();
-        if let Some(person) = people.find(shown) {
-            return Ok(Admission::Person(person));
+        self.admit_secret(shown.trim()).ok_or(HttpRefusal::Token)
+    }
+
+    /// Finds out whose key or token this is.
+    pub(super) fn admit_secret(&self, shown: &str) -> Option<Admission> {
+        if let Some(person) = self.people().find(shown) {
+            return Some(Admission::Person(person));
         }
         match &self.token {
-            Some(token) if token.is(shown.as_bytes()) => return Ok(Admission::Token),
+            Some(token) if token.is(shown.as_bytes()) => return Some(Admission::Token),
             _ => {}
         }
         // It may have been made a moment ago.
         let is_key = KeyText::parse(shown).is_ok();
-        let fresh = is_key && block_in_place(|| self.refresh());
-        let person = fresh.then(|| self.people().find(shown)).flatten();
-        person.map(Admission::Person).ok_or(HttpRefusal::Token)
+        if is_key {
+            block_in_place(|| {
+                self.ask();
+                self.refresh()
+            });
+        }
+        // Another request may have looked at the same time.
+        self.people().find(shown).map(Admission::Person)
+    }
+
+    /// The person with the key of this id, if it still has this digest.
+    #[cfg(feature = "page")]
+    pub(super) fn holder_of(&self, id: &str, digest: &[u8; 32]) -> Option<Admission> {
+        let people = self.people();
+        let found = people.by_key.get(id)?;
+        let is_same = found.digest == *digest && !found.is_over(now());
+        is_same.then(|| Admission::Person(Arc::clone(found)))
+    }
+
+    /// Whether this is the digest of the token.
+    #[cfg(feature = "page")]
+    pub(super) fn has_token(&self, digest: &[u8; 32]) -> bool {
+        let token = self.token.as_ref();
+        token.is_some_and(|token| bool::from(token.digest()[..].ct_eq(&digest[..])))
     }
 
     /// Whether a refused credential is a key with a typing error, which is no guess.
@@ -188,6 +227,7 @@ impl Doorkeeper {
     pub(super) fn readmit(&self, before: &Admission) -> Option<Admission> {
         match before {
             Admission::Token => Some(Admission::Token),
+            Admission::Owner => Some(Admission::Owner),
             Admission::Local => (!self.asks()).then_some(Admission::Local),
             Admission::Person(person) => {
                 let people = self.people();
@@ -198,13 +238,25 @@ impl Doorkeeper {
         }
     }
 
-    /// Looks at the file, and at the time. Returns whether anybody may do more or less than before.
+    /// Waits a moment for the database to be asked, if keys are there. Other requests do not wait.
+    fn ask(&self) {
+        let asker = lock(&self.followed)
+            .as_ref()
+            .and_then(FollowedAccess::asker);
+        if let Some(asker) = asker {
+            asker.ask();
+        }
+    }
+
+    /// Looks at the keys, and at the time. Returns whether anybody may do more or less than before.
     pub(super) fn refresh(&self) -> bool {
-        let before = self.people();
-        let Some(file) = &mut *lock(&self.file) else {
+        let Some(followed) = &mut *lock(&self.followed) else {
             return false;
         };
-        let next = match file.look() {
+        let holder = followed.holder();
+        let looked = followed.look();
+        let before = self.people();
+        let next = match looked {
             None => {
                 let at = now();
                 let is_over = |person: &Arc<Person>| person.is_over(at);
@@ -220,11 +272,14 @@ impl Doorkeeper {
             }
             Some(Ok(record)) => {
                 self.is_broken.store(false, Ordering::Relaxed);
+                let place = followed.shown();
                 if before.asks && !record.asks_for_keys() {
-                    let path = file.path().display();
                     tracing::error!(
-                        "{path} with all keys is gone: nobody is let in with a key until it is back"
+                        "{place} with all keys is gone: nobody is let in with a key until it is back"
                     );
+                }
+                if followed.holder() != holder {
+                    tracing::info!("keys and roles are those of {place} from now on");
                 }
                 let next = People::new(&record, &before, &self.limits);
                 People {
@@ -234,9 +289,9 @@ impl Doorkeeper {
             }
             Some(Err(error)) => {
                 if !self.is_broken.swap(true, Ordering::Relaxed) {
-                    let (path, why) = (file.path().display(), reason(&error));
+                    let (place, why) = (followed.shown(), reason(&error));
                     tracing::error!(
-                        "{path} cannot be read, so keys and roles stay as they were: {why}"
+                        "{place} cannot be read, so keys and roles stay as they were: {why}"
                     );
                 }
                 return false;
@@ -244,6 +299,16 @@ impl Doorkeeper {
         };
         *self.people.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(next);
         true
+    }
+
+    /// Waits a moment until the sessions that were ended here are ended on other servers.
+    pub(super) fn share_ends(&self) {
+        let sessions = lock(&self.followed)
+            .as_ref()
+            .and_then(FollowedAccess::sessions);
+        if sessions.is_some_and(|it| it.has_unwritten()) {
+            block_in_place(|| self.ask());
+        }
     }
 
     fn people(&self) -> Arc<People> {

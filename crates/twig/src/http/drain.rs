@@ -5,13 +5,11 @@
 //! ends each stream after a random delay, so that not all clients connect again in the same moment,
 //! and gives requests under way the time that they need.
 
-use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -26,29 +24,6 @@ const LAST_JOBS: Duration = Duration::from_millis(300);
 const DRAINED_LAST_JOBS: Duration = Duration::from_secs(12);
 /// The longest delay before a stream ends, in milliseconds.
 const STREAM_DELAY: u64 = 2_000;
-
-/// The signals that end a server.
-pub(super) struct EndSignals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl EndSignals {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Waits for the next one.
-    pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
-}
 
 /// The end of one stream.
 pub(super) struct StreamEnding {

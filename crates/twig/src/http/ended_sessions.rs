@@ -1,15 +1,17 @@
 //! Sessions that clients have ended: their ids are refused until they would have expired anyway,
-//! also after a restart.
+//! also after a restart, and on all servers that share a database.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest as _, Sha256};
 use twig_core::store::{hex, read_hex};
+use twig_sources::platform::create_with_mode;
+use twig_sources::{SessionDigest, SharedSessions};
 
 /// Seconds for which an ended session is remembered: as long as an id is valid.
 const REMEMBERED: u64 = 24 * 60 * 60;
@@ -22,51 +24,106 @@ pub(super) struct EndedSessions {
 }
 
 struct KnownEnds {
-    ends: HashMap<[u8; 32], u64>,
-    /// Where they are kept; `None` if they cannot be.
-    file: Option<File>,
+    ends: HashMap<SessionDigest, u64>,
+    place: EndsPlace,
+}
+
+/// Where ended sessions are kept.
+enum EndsPlace {
+    Memory,
+    File(File),
+    /// The database that servers share.
+    Shared(Arc<SharedSessions>),
 }
 
 impl EndedSessions {
     /// Reads the file, and writes it again without what has expired.
     pub(super) fn open(path: Option<&Path>) -> Self {
         let ends = path.map(read).unwrap_or_default();
-        let file = path.and_then(|path| match rewritten(path, &ends) {
-            Ok(file) => Some(file),
-            Err(error) => {
+        let place = match path.map(|path| (path, rewritten(path, &ends))) {
+            Some((_, Ok(file))) => EndsPlace::File(file),
+            Some((path, Err(error))) => {
                 let path = path.display();
                 tracing::debug!("ended sessions are not kept in {path}: {error}");
-                None
+                EndsPlace::Memory
             }
-        });
+            None => EndsPlace::Memory,
+        };
         Self {
-            known: Mutex::new(KnownEnds { ends, file }),
+            known: Mutex::new(KnownEnds { ends, place }),
         }
+    }
+
+    /// Those of all servers on a database.
+    pub(super) fn shared(sessions: Arc<SharedSessions>) -> Self {
+        let ended = Self {
+            known: Mutex::new(KnownEnds {
+                ends: HashMap::new(),
+                place: EndsPlace::Shared(sessions),
+            }),
+        };
+        ended.refresh();
+        ended
     }
 
     /// Remembers that a session was ended.
     pub(super) fn add(&self, id: &str) {
         let (digest, at) = (digest(id), now());
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.ends.len() >= MOST {
-            known.ends.retain(|_, at| !is_over(*at));
-            let oldest = known.ends.iter().min_by_key(|(_, at)| **at);
-            let oldest = oldest.map(|(digest, _)| *digest);
-            if let Some(oldest) = oldest.filter(|_| known.ends.len() >= MOST) {
-                known.ends.remove(&oldest);
-            }
-        }
-        known.ends.insert(digest, at);
-        if let Some(file) = &mut known.file {
+        let mut known = self.known();
+        known.insert(digest, at);
+        match &mut known.place {
+            EndsPlace::Memory => {}
             // One write, so that a line is never half there. It need not survive a power failure.
-            let _ = file.write_all(line(&digest, at).as_bytes());
+            EndsPlace::File(file) => {
+                let _ = file.write_all(line(&digest, at).as_bytes());
+            }
+            EndsPlace::Shared(sessions) => sessions.end(digest),
         }
+    }
+
+    /// Learns which sessions were ended on other servers; returns whether there were any.
+    pub(super) fn refresh(&self) -> bool {
+        let mut known = self.known();
+        let EndsPlace::Shared(sessions) = &known.place else {
+            return false;
+        };
+        let ended = sessions.take_ended();
+        let at = now();
+        let mut is_news = false;
+        for digest in ended {
+            is_news |= known.insert(digest, at);
+        }
+        is_news
     }
 
     /// Whether a session was ended.
     pub(super) fn has(&self, id: &str) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.ends.contains_key(&digest(id))
+        let known = self.known();
+        // Every request of a session asks, and most servers have ended none.
+        !known.ends.is_empty() && known.ends.contains_key(&digest(id))
+    }
+
+    fn known(&self) -> MutexGuard<'_, KnownEnds> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownEnds {
+    /// Remembers a session, if need be instead of the oldest; returns whether it was not known.
+    fn insert(&mut self, digest: SessionDigest, at: u64) -> bool {
+        if self.ends.contains_key(&digest) {
+            return false;
+        }
+        if self.ends.len() >= MOST {
+            self.ends.retain(|_, at| !is_over(*at));
+            let oldest = self.ends.iter().min_by_key(|(_, at)| **at);
+            let oldest = oldest.map(|(digest, _)| *digest);
+            if let Some(oldest) = oldest.filter(|_| self.ends.len() >= MOST) {
+                self.ends.remove(&oldest);
+            }
+        }
+        self.ends.insert(digest, at);
+        true
     }
 }
 
@@ -89,8 +146,7 @@ fn rewritten(path: &Path, ends: &HashMap<[u8; 32], u64>) -> io::Result<File> {
     }
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    create_with_mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.set_len(0)?;
     file.write_all(text.as_bytes())?;

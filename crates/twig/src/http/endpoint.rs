@@ -110,10 +110,7 @@ async fn slow_down(shared: &Shared, headers: &HeaderMap, peer: Option<&Arc<HttpP
         return;
     };
     if headers.contains_key(header::AUTHORIZATION) {
-        let delay = shared.wrong_tokens.delay(peer.network(), Instant::now());
-        if !delay.is_zero() {
-            sleep(delay).await;
-        }
+        shared.delay_guess(peer).await;
     }
 }
 
@@ -309,6 +306,8 @@ fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response
         if !shared.sessions.end(id, caller.owner()) {
             return Err(HttpRefusal::NoSession.reply(headers));
         }
+        // Before the answer, so that it stays ended if this server crashes.
+        shared.doorkeeper.share_ends();
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::NO_CONTENT;
         Ok(response)
@@ -316,6 +315,14 @@ fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response
 }
 
 impl Shared {
+    /// Delays the answer to a wrong secret, longer after each.
+    pub(super) async fn delay_guess(&self, peer: &HttpPeer) {
+        let delay = self.wrong_tokens.delay(peer.network(), Instant::now());
+        if !delay.is_zero() {
+            sleep(delay).await;
+        }
+    }
+
     /// Reports a request that was turned away for its host, its origin or its credentials.
     fn observe_refusal(&self, response: &Response) {
         let status = i32::from(response.status().as_u16());

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::places;
 
 // Serving many clients over HTTP.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct HttpArgs {
     /// Serve over HTTP on this address instead; port 0 picks a free one
     #[allow(
@@ -41,6 +41,14 @@ pub(crate) struct HttpArgs {
     /// Answer /livez, /readyz and /metrics on this address, to everyone who can reach it
     #[arg(long, value_name = "ADDR", requires = "http", value_parser = parse_admin)]
     pub(crate) admin: Option<SocketAddr>,
+
+    /// Serve no page for browsers
+    #[arg(long, requires = "http")]
+    pub(crate) no_page: bool,
+
+    /// Let people with keys edit on the page what their roles let them write
+    #[arg(long, requires = "http", conflicts_with = "no_page")]
+    pub(crate) page_edit: bool,
 }
 
 /// How to serve over HTTP: the settings of `[http]` that are not limits, and the flags over them.
@@ -53,6 +61,13 @@ pub(crate) struct HttpSettings {
     pub(crate) tls_cert: Option<PathBuf>,
     pub(crate) tls_key: Option<PathBuf>,
     pub(crate) admin: Option<SocketAddr>,
+    /// The file with the secret that git hosts sign webhooks with; only the configuration names it.
+    pub(crate) hook_secret_file: Option<PathBuf>,
+    pub(crate) no_page: bool,
+    /// True if people with keys may edit on the page.
+    pub(crate) page_edit: bool,
+    /// True if a balancer sends each session to one server; only the configuration says so.
+    pub(crate) sticky: bool,
 }
 
 impl HttpArgs {
@@ -82,6 +97,10 @@ impl HttpArgs {
             tls_cert: self.tls_cert.clone().or_else(|| settings.tls_cert.clone()),
             tls_key: self.tls_key.clone().or_else(|| settings.tls_key.clone()),
             admin: self.admin.or(settings.admin),
+            hook_secret_file: settings.hook_secret_file.clone(),
+            no_page: self.no_page || settings.no_page,
+            page_edit: self.page_edit || settings.page_edit,
+            sticky: settings.sticky,
         }
     }
 }

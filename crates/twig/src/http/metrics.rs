@@ -14,9 +14,11 @@ use axum::response::Response;
 use futures_util::future::Either;
 use twig_mcp::METHODS;
 use twig_mcp::http::{HttpRefusal, ReplyError};
+use twig_sources::StoreHealth;
 
 use super::Shared;
 use super::peers::HttpPeer;
+use crate::follow_signals::FollowGauge;
 
 /// Upper bounds of the histogram's buckets, in microseconds.
 const BUCKETS: [u64; 16] = [
@@ -170,6 +172,10 @@ impl Metrics {
             "Libraries that are served",
             libraries,
         );
+        if let Some(database) = &shared.database {
+            text.store(&database.health());
+        }
+        text.followed(&shared.follow.gauges());
         let started = self.started.duration_since(SystemTime::UNIX_EPOCH);
         let started = started.unwrap_or_default();
         let name = "process_start_time_seconds";
@@ -331,12 +337,52 @@ impl MetricText {
         self.value(name, "", value);
     }
 
+    fn store(&mut self, health: &StoreHealth) {
+        let (calls, errors) = ("twig_store_calls_total", "twig_store_errors_total");
+        self.family(calls, "counter", "Calls to the database of the store");
+        self.value(calls, "", health.calls);
+        self.family(errors, "counter", "Calls to the database that failed");
+        self.value(errors, "", health.errors);
+        let name = "twig_store_stale_seconds";
+        let help = "For how long the database has not answered; 0 if it does";
+        self.family(name, "gauge", help);
+        let stale = seconds(health.stale.unwrap_or_default().as_nanos());
+        self.line(name, "", format_args!("{stale}"));
+    }
+
     fn value(&mut self, name: &str, labels: &str, value: u64) {
         self.line(name, labels, format_args!("{value}"));
     }
 
     fn line(&mut self, name: &str, labels: &str, value: std::fmt::Arguments<'_>) {
         let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+
+    /// The packages that are followed, if there are any. Their names come from the configuration.
+    fn followed(&mut self, gauges: &[FollowGauge]) {
+        if gauges.is_empty() {
+            return;
+        }
+        let name = "twig_followed_info";
+        self.family(name, "gauge", "The commit that is served of a package");
+        for it in gauges {
+            let labels = format!("{{library=\"{}\",commit=\"{}\"}}", it.library, it.commit);
+            self.value(name, &labels, 1);
+        }
+        let name = "twig_followed_looked_at_seconds";
+        let help = "When the source of a package last answered, in Unix time";
+        self.family(name, "gauge", help);
+        for it in gauges {
+            let labels = format!("{{library=\"{}\"}}", it.library);
+            self.value(name, &labels, it.looked_at.unwrap_or(0));
+        }
+        let name = "twig_followed_problem";
+        let help = "1 if the newest commit of a package is not served or not known";
+        self.family(name, "gauge", help);
+        for it in gauges {
+            let labels = format!("{{library=\"{}\"}}", it.library);
+            self.value(name, &labels, u64::from(it.has_problem));
+        }
     }
 
     /// A histogram, unless it is empty.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use twig_mcp::{Job, Work, WorkKind, WorkOutcome};
+use twig_mcp::{Job, Ticket, Work, WorkKind, WorkOutcome};
 
 use super::Shared;
 use super::caller::Caller;
@@ -12,7 +12,7 @@ use super::drain::is_over;
 use super::peers::HttpPeer;
 use super::sessions::HttpSession;
 use crate::fair_queue::Lane;
-use crate::jobs::CANCELLED;
+use crate::jobs::{CANCELLED, JobPlace};
 
 /// The answer to a person who runs as many functions as one may.
 const TOO_MANY_FUNCTIONS: &str =
@@ -23,19 +23,43 @@ impl Shared {
     /// cancelling it in the session, cancels the job.
     pub(super) async fn run(
         &self,
-        mut job: Job,
+        job: Job,
         caller: &Caller,
         peer: Option<&Arc<HttpPeer>>,
         session: Option<&Arc<HttpSession>>,
     ) -> WorkOutcome {
+        let session = session.map(|session| (session, job.ticket));
+        let place = &caller.view.place;
+        self.run_work(
+            job.work,
+            job.prompt.as_deref(),
+            caller,
+            place,
+            peer,
+            session,
+        )
+        .await
+    }
+
+    /// The same for work in any place, that is perhaps for a prompt and perhaps for a request of a
+    /// session.
+    pub(super) async fn run_work(
+        &self,
+        mut work: Work,
+        prompt: Option<&str>,
+        caller: &Caller,
+        place: &JobPlace,
+        peer: Option<&Arc<HttpPeer>>,
+        session: Option<(&Arc<HttpSession>, Ticket)>,
+    ) -> WorkOutcome {
         let person = caller.admission.person().map(Person::name);
         let lane = match person {
             // People take turns, from however many addresses and connections they ask.
-            Some(name) => Lane::new(("person", name), job.prompt.as_deref(), ()),
-            None => lane(peer, session, job.prompt.as_deref()),
+            Some(name) => Lane::new(("person", name), prompt, ()),
+            None => lane(peer, session.map(|(session, _)| session), prompt),
         };
-        let kind = job.work.kind();
-        if let Work::Write(write) = &mut job.work {
+        let kind = work.kind();
+        if let Work::Write(write) = &mut work {
             caller.author_of(write);
         }
         let person = caller.admission.person();
@@ -45,16 +69,12 @@ impl Shared {
             return kind.refused(TOO_MANY_FUNCTIONS);
         }
         let (done, outcome) = oneshot::channel();
-        let place = &caller.view.place;
-        let running = self
-            .service
-            .jobs
-            .start(job.work, place, lane, move |outcome| {
-                let _ = done.send(outcome);
-            });
+        let running = self.service.jobs.start(work, place, lane, move |outcome| {
+            let _ = done.send(outcome);
+        });
         let running = Arc::new(running);
-        if let Some(session) = session {
-            session.inside().follow(job.ticket, &running);
+        if let Some((session, ticket)) = session {
+            session.inside().follow(ticket, &running);
         }
         let outcome = tokio::select! {
             outcome = outcome => outcome.unwrap_or_else(|_| kind.refused(CANCELLED)),

@@ -23,8 +23,11 @@ use super::Shared;
 use super::door::Door;
 use super::endpoint::{endpoint, respond, turn_away};
 use super::headers::{METHOD, NAME, SESSION, VERSION};
+use super::hook;
 use super::hub;
 use super::metrics::{MeasuredCall, measure};
+#[cfg(feature = "page")]
+use super::page;
 use super::peers::HttpPeer;
 
 /// The state of every handler.
@@ -56,7 +59,7 @@ impl Routes {
                 NAME,
             ])
             .expose_headers([SESSION]);
-        let has_hub = shared.hub.is_some();
+        let (has_hub, has_hook) = (shared.hub.is_some(), shared.hook.is_some());
         let app = Arc::new(App { shared, door });
         let panicked = CatchPanicLayer::custom(|_| {
             let reply = HttpRefusal::Panic.reply(&Headers::default());
@@ -69,11 +72,22 @@ impl Routes {
         if has_hub {
             routes = hub::route(routes);
         }
+        if has_hook {
+            routes = hook::route(routes);
+        }
         let routes = routes.fallback(nowhere).with_state(Arc::clone(&app));
         let for_pages = routes
             .clone()
             .layer(cors)
-            .layer(from_fn_with_state(app, look_at_place));
+            .layer(from_fn_with_state(Arc::clone(&app), look_at_place));
+        // The page is for its own origin alone: its answers have no CORS headers.
+        #[cfg(feature = "page")]
+        let (routes, for_pages) = if app.shared.page.is_some() {
+            let page = page::route(Router::new()).with_state(app);
+            (routes.merge(page.clone()), for_pages.merge(page))
+        } else {
+            (routes, for_pages)
+        };
         Self {
             short: TowerToHyperService::new(routes.layer(panicked)),
             for_pages: TowerToHyperService::new(for_pages.layer(panicked)),

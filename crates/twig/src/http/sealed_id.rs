@@ -1,7 +1,7 @@
 //! Session ids that describe themselves: which client it is, whose session it is, and since when.
 //!
-//! The id is sealed with a key that is kept on disk, so a server that was restarted resumes the
-//! sessions of its clients. It is no credential: the door has asked for one before, and the caller
+//! The id is sealed with a key that is kept on disk or in the database, so a server that was restarted
+//! resumes the sessions of its clients, and servers on one database those of each other. It is no credential: the door has asked for one before, and the caller
 //! has to be the one that is sealed in.
 
 use std::path::Path;
@@ -52,11 +52,15 @@ impl SessionOwner {
 }
 
 impl SessionSealer {
-    /// The sealer with the key in a file, which is made if there is none; `None` if the system has no
-    /// random numbers.
-    pub(super) fn open(named: Option<&str>, file: Option<&Path>) -> Option<Self> {
-        if let Some(named) = named {
-            let key = Sha256::digest(named.as_bytes()).into();
+    /// The sealer with a key that is named, that servers share, or that is in a file, which is made if
+    /// there is none; `None` if the system has no random numbers.
+    pub(super) fn open(
+        named: Option<&str>,
+        shared: Option<[u8; 32]>,
+        file: Option<&Path>,
+    ) -> Option<Self> {
+        let named = named.map(|named| Sha256::digest(named.as_bytes()).into());
+        if let Some(key) = named.or(shared) {
             return Some(Self { key });
         }
         let kept = file.map(kept_key);
@@ -111,6 +115,14 @@ impl SessionSealer {
         let whole = mac.finalize().into_bytes();
         whole.get(..SEAL)?.try_into().ok()
     }
+}
+
+/// The key that a server offers to share: the one of its file, so that its sessions go on, or a random
+/// one.
+pub(super) fn offered_key(file: Option<&Path>) -> Option<[u8; 32]> {
+    let text = file.and_then(|file| std::fs::read_to_string(file).ok());
+    let kept = text.and_then(|text| twig_core::store::read_hex(text.trim()));
+    kept.or_else(random)
 }
 
 /// The key in a file, which only this user may read.
@@ -217,13 +229,13 @@ mod tests {
     fn the_key_is_kept_for_this_user_alone() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/session.key");
-        let first = SessionSealer::open(None, Some(&path)).unwrap();
-        let second = SessionSealer::open(None, Some(&path)).unwrap();
+        let first = SessionSealer::open(None, None, Some(&path)).unwrap();
+        let second = SessionSealer::open(None, None, Some(&path)).unwrap();
         assert_eq!(first.key, second.key);
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         std::fs::write(&path, "not a key").unwrap();
-        let other = SessionSealer::open(None, Some(&path)).unwrap();
+        let other = SessionSealer::open(None, None, Some(&path)).unwrap();
         assert_ne!(first.key, other.key, "a key of this process alone");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "not a key");
     }

@@ -178,6 +178,9 @@ impl Sessions {
         owner: SessionOwner,
         resume: impl FnOnce(&[u8]) -> (Connection, watch::Receiver<u64>),
     ) -> Option<FoundSession> {
+        if self.ended.has(id) {
+            return None;
+        }
         let known = lock(&self.open).get(id).cloned();
         if let Some(known) = known.filter(|known| !known.is_idle(self.idle)) {
             if known.owner != owner {
@@ -190,9 +193,6 @@ impl Sessions {
             });
         }
         let state = self.sealer.open_id(id, owner)?;
-        if self.ended.has(id) {
-            return None;
-        }
         let (connection, changes) = resume(&state);
         let session = Arc::new(HttpSession::new(owner, connection, changes));
         session.touch();
@@ -210,6 +210,20 @@ impl Sessions {
             session.close();
         }
         true
+    }
+
+    /// Ends the sessions that clients have ended on other servers.
+    pub(super) fn refresh(&self) {
+        if !self.ended.refresh() {
+            return;
+        }
+        let mut open = lock(&self.open);
+        let ended = open.extract_if(|id, _| self.ended.has(id));
+        let ended: Vec<Arc<HttpSession>> = ended.map(|(_, session)| session).collect();
+        drop(open);
+        for session in ended {
+            session.close();
+        }
     }
 
     /// Removes the unused sessions.
@@ -320,7 +334,7 @@ mod tests {
     const LIMIT: usize = 3;
 
     fn sessions() -> Sessions {
-        let sealer = SessionSealer::open(Some("a key"), None).unwrap();
+        let sealer = SessionSealer::open(Some("a key"), None, None).unwrap();
         let idle = Duration::from_secs(300);
         Sessions::new(LIMIT, idle, sealer, EndedSessions::open(None))
     }

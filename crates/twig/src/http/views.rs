@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::task::block_in_place;
+#[cfg(feature = "page")]
+use twig_core::Library;
 use twig_core::access::{AccessRights, Verbs};
 use twig_core::search::{Hit, Query};
+use twig_core::store::{Store, StoreName};
 use twig_core::template::Templates;
 use twig_core::{Bodies, Catalog};
 use twig_mcp::Server;
@@ -78,8 +81,10 @@ impl Views {
         let everything;
         let rights = match admission.rights() {
             Some(rights) => rights,
-            None if is_everything => return Ok(Arc::clone(&self.whole)),
-            None if !self.serves_store => return Err(HttpRefusal::NoAddress),
+            None if is_everything && !self.shows_projects(admission, service) => {
+                return Ok(Arc::clone(&self.whole));
+            }
+            None if !is_everything && !self.serves_store => return Err(HttpRefusal::NoAddress),
             None => {
                 everything = AccessRights::all();
                 &everything
@@ -89,18 +94,33 @@ impl Views {
         let known = person.and_then(|person| person.last_view(scope));
         let known = known.or_else(|| self.known(scope, rights));
         let view = match known {
-            Some(view) => view,
-            None => block_in_place(|| self.make(scope, rights, service))?,
+            Some(view) if view.is_there() => view,
+            // A project that was deleted may be there again.
+            gone => {
+                if let Some(gone) = gone {
+                    self.forget(&gone);
+                }
+                block_in_place(|| self.make(scope, rights, service))?
+            }
         };
-        let catalog = view.part.as_ref().map(|part| &part.catalog);
-        if !catalog.is_none_or(|catalog| catalog.is_there()) {
-            self.forget(&view);
-            return Err(HttpRefusal::NoAddress);
-        }
         if let Some(person) = person {
             person.keep_view(scope, &view);
         }
         Ok(view)
+    }
+
+    /// Whether a caller sees projects that others are not offered: the user whose server this is, at
+    /// its page. A project that the server was started with has its bare names there, too.
+    fn shows_projects(&self, admission: &Admission, service: &Service) -> bool {
+        let is_owner = matches!(admission, Admission::Owner);
+        is_owner && self.all.is_some() && service.place.store.is_none()
+    }
+
+    /// Calls this after each write to a store that is shown.
+    pub(super) fn watch(&self, on_write: impl Fn() + Send + Sync + 'static) {
+        if let Some(all) = &self.all {
+            all.watch(on_write);
+        }
     }
 
     /// Looks at the stores of all workspaces; returns whether anything that is shown has changed.
@@ -108,6 +128,15 @@ impl Views {
         let is_used = !self.kept().is_empty();
         let all = self.all.as_ref().filter(|_| is_used);
         all.is_some_and(|all| all.refresh())
+    }
+
+    /// The store of a workspace, to write to one of its projects.
+    #[cfg(feature = "page")]
+    pub(super) fn store(&self, workspace: &StoreName) -> Option<Arc<dyn Store>> {
+        let found = self.all.as_ref()?.store(workspace);
+        let failed =
+            |error: &_| tracing::warn!("workspace `{workspace}` cannot be opened: {error}");
+        found.inspect_err(failed).ok().flatten()
     }
 
     /// Releases all files.
@@ -187,6 +216,12 @@ impl Views {
 }
 
 impl HttpView {
+    /// Whether the project that it selects was there at the last look.
+    fn is_there(&self) -> bool {
+        let part = self.part.as_ref();
+        part.is_none_or(|part| part.catalog.is_there())
+    }
+
     /// What it shows now. Asking a store whether it has changed may take a while, so it does not
     /// happen on a thread that serves connections.
     pub(super) fn catalog(&self, service: &Service) -> Arc<Catalog> {
@@ -221,6 +256,15 @@ impl HttpView {
         }
     }
 
+    /// The store that a project of its catalog is kept in.
+    #[cfg(feature = "page")]
+    pub(super) fn store_of(&self, service: &Service, library: &Library) -> Option<Arc<dyn Store>> {
+        match &self.part {
+            Some(part) => part.catalog.store_of(library),
+            None => service.live.store_of(library),
+        }
+    }
+
     /// Tells views apart.
     pub(super) fn number(&self) -> u64 {
         self.part.as_ref().map_or(0, |part| part.catalog.number())
@@ -242,7 +286,7 @@ impl SearchedCatalog for SearchedView {
 
 /// Reads the scope of an address: `/mcp`, or `/mcp/WORKSPACE/PROJECT`.
 pub(super) fn scope_of(path: &str) -> Option<ViewScope> {
-    use twig_core::store::{Noun, StoreName};
+    use twig_core::store::Noun;
     let rest = path.strip_prefix("/mcp")?;
     if rest.is_empty() {
         return Some(ViewScope::Everything);

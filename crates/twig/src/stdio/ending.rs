@@ -1,13 +1,12 @@
 //! How a session ends: pending requests are still answered, and the results of running writes are
 //! reported.
 
+use std::io;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
 use twig_mcp::{WorkKind, WorkOutcome};
 
-use super::{StdioSession, WakePipes, drain, retry, timespec};
+use super::StdioSession;
 use crate::jobs::RunningJob;
 
 /// Once the input has ended: how much longer than its own limit the next job may take.
@@ -19,7 +18,7 @@ const LAST_WRITES: Duration = Duration::from_millis(500);
 
 impl StdioSession<'_> {
     /// The input has ended: pending requests are still answered, unless nothing makes progress.
-    pub(super) fn finish(&mut self, pipes: &WakePipes) -> Result<(), Errno> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         let mut moved = Instant::now();
         loop {
             self.pump()?;
@@ -33,11 +32,11 @@ impl StdioSession<'_> {
                 (true, _) => (moved + self.longest_job()).saturating_duration_since(Instant::now()),
                 (false, _) => LAST_READS,
             };
-            let ready = self.wait(None, pipes, patience)?;
+            let ready = self.wait(false, patience)?;
             if ready.timed_out || ready.signal {
                 return Ok(());
             }
-            drain(&pipes.news);
+            self.events.drain_news();
             if self.take_news() {
                 moved = Instant::now();
             }
@@ -58,7 +57,7 @@ impl StdioSession<'_> {
     }
 
     /// Completes open subscriptions and writes the rest, unless the client does not read it.
-    pub(super) fn end(&mut self) -> Result<(), Errno> {
+    pub(super) fn end(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + LAST_WRITES;
         self.take_last_writes(deadline);
         self.connection.close(&mut self.output);
@@ -68,9 +67,7 @@ impl StdioSession<'_> {
             if self.output.is_empty() || left.is_zero() {
                 return Ok(());
             }
-            let stdout = rustix::stdio::stdout();
-            let mut fds = [PollFd::from_borrowed_fd(stdout, PollFlags::OUT)];
-            retry(|| poll(&mut fds, Some(&timespec(left))))?;
+            self.events.wait_for_output(left)?;
         }
     }
 

@@ -1,7 +1,6 @@
 //! Splits the client's bytes into lines; a line over the limit is skipped, not kept.
 
-use rustix::fd::AsFd;
-use rustix::io::Errno;
+use std::io::{self, ErrorKind};
 
 /// Bytes read from the system at once.
 const CHUNK: usize = 64 * 1024;
@@ -57,21 +56,19 @@ impl LineReader {
     }
 
     /// Reads the available bytes; 0 at the end.
-    pub(super) fn fill(&mut self, source: impl AsFd) -> Result<usize, Errno> {
+    pub(super) fn fill(
+        &mut self,
+        read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         self.make_room();
         let length = self.buffer.len();
         self.buffer.resize(length + CHUNK, 0);
-        let read = loop {
-            match rustix::io::read(&source, &mut self.buffer[length..]) {
-                Err(Errno::INTR) => {}
-                result => break result,
-            }
-        };
+        let read = read(&mut self.buffer[length..]);
         self.buffer
             .truncate(length + read.as_ref().copied().unwrap_or_default());
         match read {
-            // Another process made our input non-blocking; there was nothing to read after all.
-            Err(Errno::AGAIN) => Ok(1),
+            // There was nothing to read after all.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(1),
             read => read,
         }
     }

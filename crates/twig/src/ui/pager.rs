@@ -2,11 +2,8 @@
 
 use std::io::Write;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
-use signal_hook::consts::SIGINT;
-
-use crate::places;
+use crate::{places, platform};
 
 /// Shows text in `$PAGER`, or in `less`. False if there is no pager, or it could not be started.
 pub(super) fn show(text: &[u8]) -> bool {
@@ -25,7 +22,7 @@ pub(super) fn show(text: &[u8]) -> bool {
         command.env("LESS", "FRX");
     }
     // Ctrl-C belongs to the pager, which needs its input to the end.
-    let _ = signal_hook::flag::register(SIGINT, Arc::default());
+    platform::leave_interrupt();
     let Ok(mut child) = command.spawn() else {
         return false;
     };

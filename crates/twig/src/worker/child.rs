@@ -9,6 +9,7 @@ use std::time::Duration;
 use twig_core::template::{ComputedJob, run as render};
 
 use crate::command_error::CommandError;
+use crate::platform::limit_worker;
 
 /// Address space for the whole worker, its stack included.
 pub(super) const MEMORY: u64 = 400 * 1024 * 1024;
@@ -19,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(500);
 
 /// Runs the worker.
 pub(crate) fn run() -> Result<ExitCode, CommandError> {
-    confine();
+    limit_worker(MEMORY);
     let (begin, jobs) = channel();
     thread::Builder::new()
         .name("watchdog".to_owned())
@@ -33,14 +34,6 @@ pub(crate) fn run() -> Result<ExitCode, CommandError> {
             .map_err(CommandError::from),
         Err(_) => Ok(ExitCode::from(70)),
     }
-}
-
-fn confine() {
-    // Where a limit cannot be set (macOS ignores address space), the parent's timeout still
-    // applies.
-    let _ = rlimit::setrlimit(rlimit::Resource::AS, MEMORY, MEMORY);
-    let _ = rlimit::setrlimit(rlimit::Resource::CORE, 0, 0);
-    let _ = rlimit::setrlimit(rlimit::Resource::NOFILE, 16, 16);
 }
 
 enum WorkerEvent {

@@ -400,6 +400,17 @@ fn search_shows_where_the_words_are_in_prompts_and_documents() {
     assert!(found[0]["uri"].is_string(), "{found}");
 }
 
+/// A debug build names no commit.
+#[test]
+fn the_version_names_the_features() {
+    let env = env("");
+    insta::assert_snapshot!(env.run(["--version"]).stdout, @r"
+    twig 0.1.0
+    features: page, postgres
+    ");
+    insta::assert_snapshot!(env.run(["-V"]).stdout, @"twig 0.1.0");
+}
+
 #[test]
 fn doctor_tells_where_things_are() {
     let env = env(CONTRACT);
@@ -408,6 +419,7 @@ fn doctor_tells_where_things_are() {
     let text = outcome.to_string().replace(TWIG, "[twig]");
     insta::assert_snapshot!(text, @r#"
     twig 0.1.0 at [twig]
+    installed by a build in a checkout; to upgrade: git pull && cargo build --release
     configuration ~/.config/twig/config.toml (not there: defaults)
 
     places

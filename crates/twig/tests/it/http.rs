@@ -1,11 +1,17 @@
 //! The server over HTTP, from the outside.
 
 mod admin;
+#[cfg(feature = "page")]
+mod browse;
 pub(crate) mod client;
 mod crowd;
+#[cfg(feature = "postgres")]
+mod database;
 mod disk;
 mod door;
 mod drain;
+#[cfg(feature = "page")]
+mod edit;
 mod ending;
 mod few_files;
 mod held;
@@ -21,6 +27,7 @@ mod people;
 mod questions;
 mod read_only;
 mod resources;
+mod screens;
 mod settings;
 mod start;
 mod tls;
@@ -149,7 +156,7 @@ impl Served {
     }
 
     /// The next line that the server says.
-    fn next_line(&mut self) -> String {
+    pub(super) fn next_line(&mut self) -> String {
         let mut line = String::new();
         self.talk.read_line(&mut line).expect("text");
         line.trim_end().to_owned()
@@ -165,6 +172,11 @@ impl Served {
                 return port.expect("a port");
             }
         }
+    }
+
+    /// The environment of a server that has ended.
+    pub(super) fn into_env(mut self) -> TestEnv {
+        std::mem::replace(&mut self.env, TestEnv::new(crate::TWIG))
     }
 
     /// Asks whether it still serves.

@@ -4,11 +4,17 @@ mod audit;
 mod backup;
 mod changes;
 mod compact;
+#[cfg(feature = "postgres")]
+mod databases;
 mod folders;
+#[cfg(feature = "postgres")]
+mod hostile_database;
 mod items;
 mod labels;
 mod names;
 mod postgres;
+mod postgres_failover;
+mod postgres_schema;
 mod projects;
 mod selected;
 pub(crate) mod terminal;
@@ -78,9 +84,10 @@ fn timeless(text: &str) -> String {
             .collect();
         shape == "0000-00-00T00:00:00Z"
     };
-    let words = text.split_inclusive([' ', '\n', '"']);
+    let ends = [' ', '\n', '"', ';'];
+    let words = text.split_inclusive(ends);
     let words = words.map(|word| {
-        let bare = word.trim_end_matches([' ', '\n', '"']);
+        let bare = word.trim_end_matches(ends);
         if is_time(bare) {
             word.replacen(bare, "[time]", 1)
         } else {

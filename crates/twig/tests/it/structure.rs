@@ -40,6 +40,68 @@ fn every_type_has_a_name_of_its_own() {
     );
 }
 
+/// Modules with calls of Unix. The twins of platform modules for other systems stand beside them;
+/// functions have none, and the testkit is for tests.
+const UNIX: [(&str, &str); 8] = [
+    ("twig", "function/child"),
+    ("twig", "function/group"),
+    ("twig", "function/process"),
+    ("twig", "function/sandbox"),
+    ("twig", "function/task"),
+    ("twig", "platform/unix"),
+    ("twig-sources", "platform/unix"),
+    ("twig-testkit", ""),
+];
+
+#[test]
+fn only_platform_modules_use_unix() {
+    let mut unused = BTreeSet::from(UNIX);
+    let mut others = Vec::new();
+    for (name, files) in crates() {
+        for (path, text) in served(&files) {
+            let Some(found) = unix_name(&text) else {
+                continue;
+            };
+            let is_here = |(of, module): &(&str, &str)| *of == name && path.starts_with(module);
+            match UNIX.iter().find(|allowed| is_here(allowed)) {
+                Some(allowed) => drop(unused.remove(allowed)),
+                None => others.push(format!("{name}/src/{}.rs: {found}", path.display())),
+            }
+        }
+    }
+    assert!(
+        others.is_empty(),
+        "move this to `platform/unix.rs`, and a twin to `platform/portable.rs`: {others:#?}"
+    );
+    assert!(unused.is_empty(), "nothing of Unix is left in {unused:?}");
+}
+
+#[test]
+fn every_way_to_use_unix_is_seen() {
+    let found = |text: &str| {
+        let files = Files::from([(PathBuf::from("a"), tokens(text))]);
+        let served = served(&files);
+        served.values().find_map(|text| unix_name(text)).is_some()
+    };
+    for text in [
+        "use std::os::unix::fs::MetadataExt;",
+        "use std::os::fd::{AsFd, OwnedFd};",
+        "use cap_std::fs::{FileTypeExt, OpenOptionsExt};",
+        "use tokio::signal::unix::signal;",
+        "fn f() { libc::getpid() }",
+        "fn f() { ::rustix::process::getpid() }",
+    ] {
+        assert!(found(text), "{text}");
+    }
+    for text in [
+        "#[cfg(unix)] fn f() {} // rustix::io",
+        "#[cfg(test)] mod tests { use std::os::unix::fs::symlink; }",
+        "fn f(rlimit: u64) -> Option<&'static str> { Some(\"libc::x\") }",
+    ] {
+        assert!(!found(text), "{text}");
+    }
+}
+
 #[test]
 fn every_way_to_define_a_type_is_seen() {
     let text =
@@ -265,6 +327,38 @@ fn types<'t>(text: &[&'t str]) -> Vec<&'t str> {
         }
     }
     types
+}
+
+/// The first name in a module that only Unix has.
+fn unix_name<'t>(text: &[&'t str]) -> Option<&'t str> {
+    const CRATES: [&str; 7] = [
+        "close_fds",
+        "landlock",
+        "libc",
+        "rlimit",
+        "rustix",
+        "seccompiler",
+        "signal_hook",
+    ];
+    const MODULES: [&str; 3] = ["fd", "linux", "unix"];
+    const TRAITS: [&str; 8] = [
+        "CommandExt",
+        "DirBuilderExt",
+        "ExitStatusExt",
+        "FileTypeExt",
+        "MetadataExt",
+        "OpenOptionsExt",
+        "OsStrExt",
+        "PermissionsExt",
+    ];
+    let is_unix = |at: usize| {
+        let before = at.checked_sub(2).map(|from| &text[from..at]);
+        let is_path = text.get(at + 1) == Some(&"::");
+        (CRATES.contains(&text[at]) && is_path)
+            || TRAITS.contains(&text[at])
+            || (MODULES.contains(&text[at]) && matches!(before, Some(["os" | "signal", "::"])))
+    };
+    (0..text.len()).find(|at| is_unix(*at)).map(|at| text[at])
 }
 
 fn module_uses(files: &Files) -> Uses {

@@ -172,6 +172,8 @@ fn text_of(
                 return Err(format!("has {}, which a file cannot hold", media.mime));
             }
             Block::Link { uri, .. } => said.push(format!("the link to `{uri}` is left out")),
+            // Not asked for.
+            Block::Escaped(_) => return Err("has text as it stands in JSON".to_owned()),
         }
     }
     if is_first {

@@ -132,7 +132,7 @@ fn the_digest_is_of_what_clients_see() {
     let digest = |text: &str| {
         Shelf::new(formats::CLAUDE.kind(), [("a.md", text)])
             .library()
-            .digest
+            .state
     };
     let before = digest("---\ndescription: d\n---\nbody $ARGUMENTS");
     assert_eq!(

@@ -40,6 +40,7 @@ impl Manifest<'_> {
             if let Ok(name) = PromptName::parse(name) {
                 contents.prompts.push(Prompt {
                     unavailable: Some(not_valid(why).into()),
+                    written: None,
                     ..self.unread_prompt(name)
                 });
             }

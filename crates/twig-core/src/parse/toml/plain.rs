@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::{memchr, memchr2};
+
 use super::{Table, TomlEntry, TomlItem, TomlValue};
 use crate::limits::NESTING;
 
@@ -19,7 +21,7 @@ pub(super) fn read(text: &str) -> Option<Table<'_>> {
     };
     let mut start = 0;
     while start < text.len() {
-        let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let end = memchr(b'\n', &text.as_bytes()[start..]).map_or(text.len(), |at| start + at);
         let line = &text[start..end];
         let line = if end < text.len() {
             line.strip_suffix('\r').unwrap_or(line)
@@ -199,6 +201,17 @@ fn keys_are_unique(table: &Table<'_>) -> bool {
         })
 }
 
+/// Which bytes a bare key may have.
+static IS_KEY: [bool; 256] = {
+    let mut is_key = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        is_key[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        byte += 1;
+    }
+    is_key
+};
+
 /// A place in one line of the text.
 struct LineCursor<'a> {
     text: &'a str,
@@ -239,8 +252,8 @@ impl<'a> LineCursor<'a> {
     }
 
     fn key(&mut self) -> Option<(&'a str, Range<usize>)> {
-        let is_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
-        let length = self.rest().iter().take_while(|b| is_key(b)).count();
+        let is_key = |b: &&u8| IS_KEY[usize::from(**b)];
+        let length = self.rest().iter().take_while(is_key).count();
         let span = self.at..self.at + length;
         self.at = span.end;
         (length > 0).then(|| (&self.text[span.clone()], span))
@@ -318,13 +331,16 @@ impl<'a> LineCursor<'a> {
     fn string(&mut self) -> Option<&'a str> {
         let quote = self.peek().filter(|byte| matches!(byte, b'"' | b'\''))?;
         let inner = &self.rest()[1..];
-        let length = inner
-            .iter()
-            .position(|b| *b == quote || *b == b'\\' || (b.is_ascii_control() && *b != b'\t'))?;
+        let length = memchr2(quote, b'\\', inner)?;
         // A backslash is an escape in one form of string and literal in the other.
         let ends = inner[length] == quote;
         let is_long = length == 0 && inner.get(1) == Some(&quote);
-        if !ends || is_long {
+        // Without an early exit, the compiler vectorises this.
+        let is_control = |b: &u8| b.is_ascii_control() && *b != b'\t';
+        let has_control = inner[..length]
+            .iter()
+            .fold(false, |any, b| any | is_control(b));
+        if !ends || is_long || has_control {
             return None;
         }
         let start = self.at + 1;

@@ -75,7 +75,8 @@ impl Scanned {
             ..
         } = self.scan;
         let engine = tokens * TOKEN_WEIGHT + named_blocks * BLOCK_WEIGHT;
-        self.text.len() * 2 + engine.max(COMPILED_WEIGHT)
+        // The text, what the engine keeps of it, and its escaped form.
+        self.text.len() * 3 + engine.max(COMPILED_WEIGHT)
     }
 }
 

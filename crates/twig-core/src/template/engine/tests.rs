@@ -222,3 +222,48 @@ proptest! {
         prop_assert_eq!(found.map(|found| found.range), stopped);
     }
 }
+
+proptest! {
+    #[test]
+    fn escaped_output_is_the_text_as_json_has_it(
+        parts in prop::collection::vec(
+            prop_oneof![
+                "[a-zé\n\t\"\\\\\u{1}]{1,40}",
+                prop::sample::select(vec![
+                    "{{ x }}",
+                    "{{- y -}}",
+                    "{{ 'a\"b\nc' }}",
+                    "{{ x|upper }}",
+                    "{{ none }}{{ 1.5 }}",
+                    "{% if y %}\"y\"\n{% else %}\\no{% endif %}",
+                    "{%- include 'other' %}",
+                    "{% raw %}{{ \"raw\" }}\n{% endraw %}",
+                ])
+                .prop_map(str::to_owned),
+            ],
+            0..8,
+        ),
+        x in any::<String>(),
+        y in prop::option::of("[a\n\"]{0,3}"),
+    ) {
+        let main = parts.concat();
+        let sources = [("main", &*main), ("other", "\"{{ x }}\"\n")];
+        let engine = Engine::plain(&sources, Links::new()).expect("it compiles");
+        let values = TemplateValues::new([("x", Some(&*x)), ("y", y.as_deref())]);
+        let room = TextRoom::new(1 << 20);
+        let text = engine.render("main", &values, room).expect("it renders");
+        let json = serde_json::to_string(&text).expect("text");
+        for source in [EscapedText::new(&main), None] {
+            let (escaped, length) = engine
+                .render_escaped("main", source.as_ref(), &values, room)
+                .expect("it renders");
+            prop_assert_eq!(length, text.len());
+            prop_assert_eq!(&*String::from_utf8(escaped).expect("text"), &json[1..json.len() - 1]);
+        }
+        let short = TextRoom::new(text.len().saturating_sub(1));
+        prop_assert_eq!(
+            engine.render_escaped("main", None, &values, short).is_err(),
+            !text.is_empty()
+        );
+    }
+}

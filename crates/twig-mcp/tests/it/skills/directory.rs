@@ -185,7 +185,7 @@ fn a_long_folder_comes_in_pages_of_its_snapshot() {
     }
     // A file less: who is reading goes on with the folder as it was.
     let mut library = with_skills("team", &paths[..2]);
-    library.digest = [2; 32];
+    library.state = 2;
     peer.publish(vec![library]);
     let reply = peer.ask("resources/directory/read", next.clone());
     assert_eq!(reply["result"]["resources"][0]["uri"], "skill://team/s/b");

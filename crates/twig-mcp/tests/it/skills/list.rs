@@ -156,7 +156,7 @@ fn a_cursor_leads_to_the_start_of_a_page_of_its_own_list() {
     }
     // One skill more: who was reading the list goes on with the one that was begun.
     let mut next = with_skills("team", &["0/SKILL.md", "a/SKILL.md"]);
-    next.digest = [9; 32];
+    next.state = 9;
     peer.publish(vec![next]);
     let reply = peer.ask("skills/list", json!({"cursor": cursor}));
     assert_eq!(

@@ -53,6 +53,7 @@ fn what_was_found_is_told_as_text_and_as_data() {
             title: Some("Code review".into()),
             description: Some("Reviews".into()),
             snippet: "… code …".into(),
+            matches: Box::default(),
             matched: MatchedWords::All,
         },
         Hit {
@@ -60,6 +61,7 @@ fn what_was_found_is_told_as_text_and_as_data() {
             title: None,
             description: None,
             snippet: "s".into(),
+            matches: Box::default(),
             matched: MatchedWords::Some,
         },
         Hit {
@@ -70,6 +72,7 @@ fn what_was_found_is_told_as_text_and_as_data() {
             title: None,
             description: None,
             snippet: "x".into(),
+            matches: Box::default(),
             matched: MatchedWords::Some,
         },
     ]);

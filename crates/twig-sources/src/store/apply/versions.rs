@@ -21,6 +21,14 @@ pub struct OldVersions {
     pub bytes: u64,
 }
 
+impl OldVersions {
+    /// Counts those of another project, too.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.versions += more.versions;
+        self.bytes += more.bytes;
+    }
+}
+
 /// The versions of a project that are older than its last `keep` ones.
 pub(in crate::store) fn count(
     sql: &Sql<'_>,

@@ -1,10 +1,12 @@
 //! Files and folders that cannot be written.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use super::child;
 use super::support::*;
@@ -60,7 +62,14 @@ impl Poor {
         if is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        child::finish(command.spawn().unwrap());
+        // A child of another test may still have the file that was copied open for writing.
+        let started = loop {
+            match command.spawn() {
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
+                started => break started.unwrap(),
+            }
+        };
+        child::finish(started);
     }
 }
 

@@ -10,18 +10,18 @@ use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 use twig_core::LibraryKind;
+use twig_sources::platform::facts;
 
 use crate::commands::opened_catalog::OpenedCatalog;
 use crate::commands::origin::OriginRow;
 use crate::places::Places;
 
 /// The first line; another version of Twig may mean something else by the rest.
-const VERSION: &str = concat!("twig names 2 ", env!("CARGO_PKG_VERSION"));
+const VERSION: &str = concat!("twig names 3 ", env!("CARGO_PKG_VERSION"));
 /// The largest cache that is written or read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
@@ -220,10 +220,9 @@ fn stamp_of_entries(folder: &Path) -> String {
 }
 
 /// Numbers that differ if a file was changed or replaced.
-fn looks(found: &fs::Metadata) -> [u64; 4] {
-    let (seconds, nanoseconds) = (found.mtime(), found.mtime_nsec());
-    let time = [seconds.cast_unsigned(), nanoseconds.cast_unsigned()];
-    [found.ino(), found.size(), time[0], time[1]]
+fn looks(found: &fs::Metadata) -> [u64; 3] {
+    let facts = facts(found);
+    [facts.inode, found.len(), facts.modified.cast_unsigned()]
 }
 
 fn is_plain(text: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What to type in a client once it has Twig: a call of one of the user's own prompts.
 
-use twig_clients::clients::{PromptCall, ValueForm};
+use twig_clients::clients::PromptCall;
 use twig_core::{Argument, Prompt};
 
 use crate::commands::list::short_names;
@@ -63,24 +63,7 @@ pub(super) fn call(call: PromptCall, server: &str, example: Option<&ExamplePromp
     let short = short.and_then(|example| example.short.as_deref());
     let name = short.or(example.map(|example| &*example.name));
     let name = name.unwrap_or("NAME");
-    let name: String = if call.is_rewritten {
-        name.chars().map(rewritten).collect()
-    } else {
-        name.to_owned()
-    };
     let trigger = example.map_or(":", |example| &example.trigger);
-    let before = call.before.unwrap_or(trigger).replace("SERVER", server);
     let values = example.map_or(&[][..], |example| &example.values);
-    let values = values.iter().map(|(name, value)| match call.values {
-        ValueForm::Words => format!(" {value}"),
-        ValueForm::Flags => format!(" --{name}=\"{value}\""),
-        ValueForm::Pairs => format!(" {name}=\"{value}\""),
-        ValueForm::Asked => String::new(),
-    });
-    format!("{before}{name}{}", values.collect::<String>())
-}
-
-fn rewritten(c: char) -> char {
-    let stays = c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if stays { c } else { '_' }
+    call.line(server, trigger, name, values)
 }

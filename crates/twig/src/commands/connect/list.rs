@@ -1,17 +1,16 @@
 //! `twig connect` without a client: lists which clients are installed, where their files are, and
 //! which have Twig.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
 
 use super::ConnectGround;
-use super::server::EntryProgram;
 use crate::command_error::{CommandError, reason};
 use crate::connect::{
-    ClientConfig, ConfigError, ConfigScope, ConnectClient, ServerEntry, holds_only, made_folders,
-    survey,
+    ClientConfig, ConfigError, ConfigScope, ConnectClient, EntryProgram, ServerEntry, installed,
+    made_folders, survey,
 };
 use crate::places::Places;
 use crate::ui::Ui;
@@ -39,32 +38,6 @@ struct FileRow {
     problem: Option<String>,
 }
 
-/// The files of all clients, as far as they can be read.
-type Surveyed = [(
-    ConnectClient,
-    ConfigScope,
-    PathBuf,
-    Result<ClientConfig, ConfigError>,
-)];
-
-/// Which clients seem to be installed, in their order.
-pub(super) fn installed(found: &Surveyed, ground: &ConnectGround) -> Vec<bool> {
-    let made = made_folders(ground.places.made_folders.as_deref());
-    let clients = ConnectClient::all().map(|client| {
-        let own = found
-            .iter()
-            .find(|it| (it.0, it.1) == (client, ConfigScope::User));
-        client.is_installed(&ground.homes, |path| {
-            own.is_some_and(|(_, _, file, config)| match config {
-                Ok(config) if path == file => config.has_only_twig(),
-                Ok(config) => config.has_only_twig() && holds_only(path, file, &made),
-                Err(_) => false,
-            })
-        })
-    });
-    clients.collect()
-}
-
 pub(super) fn run(
     ground: &ConnectGround,
     json: bool,
@@ -72,7 +45,8 @@ pub(super) fn run(
 ) -> Result<ExitCode, CommandError> {
     let (places, homes, project) = (&ground.places, &ground.homes, &*ground.folder);
     let mut found = survey(project, homes);
-    let installed = installed(&found, ground);
+    let made = made_folders(places.made_folders.as_deref());
+    let installed = installed(&found, &made, homes);
     let mut take = |client: ConnectClient, scope: ConfigScope| -> Option<FileRow> {
         let at = found
             .iter()

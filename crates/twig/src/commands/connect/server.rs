@@ -1,6 +1,6 @@
 //! The command that a client starts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Parser;
 
@@ -8,8 +8,8 @@ use crate::command_error::{CommandError, ErrorKind};
 use crate::commands::connect::{ConnectArgs, ConnectGround};
 use crate::commands::opened_catalog::{OpenedCatalog, SourceArgs};
 use crate::commands::{Cli, TwigCommand};
-use crate::connect::{ClientLaunch, ConfigScope};
-use crate::places::{self, ClientPlaces, is_program, on_disk};
+use crate::connect::{ClientLaunch, ConfigScope, own_program};
+use crate::places::{self, on_disk};
 
 /// This Twig, with the user's arguments after `--`, and what these arguments say of its sources.
 pub(super) fn launch(
@@ -47,64 +47,11 @@ pub(super) fn launch(
     let env = named.into_iter();
     let env = env.filter_map(|(name, path)| Some((name.to_owned(), path.to_str()?.to_owned())));
     let launch = ClientLaunch {
-        program: program(scope, homes)?,
+        program: text(&own_program(scope, homes)?)?,
         args,
         env: env.collect(),
     };
     Ok((launch, serve))
-}
-
-/// For a user: the absolute path of this program, because graphical clients do not know a shell's
-/// `PATH`. It is the path found on `PATH` if that is this program, because it stays the same when a
-/// package manager puts the next version elsewhere. For a project, whose file is shared: `twig`, as
-/// long as that means this program here.
-fn program(scope: ConfigScope, homes: &ClientPlaces) -> Result<String, CommandError> {
-    let own = std::env::current_exe()?;
-    let is_own = |path: &PathBuf| is_same(path, &own);
-    let on_path = homes.program("twig").filter(is_own);
-    match (scope, on_path) {
-        (ConfigScope::Project, Some(_)) => Ok("twig".to_owned()),
-        (_, on_path) => text(&on_path.unwrap_or(own)),
-    }
-}
-
-/// Whether two paths are the same file.
-pub(in crate::commands) fn is_same(one: &Path, other: &Path) -> bool {
-    let one = one.canonicalize().ok();
-    one.is_some() && one == other.canonicalize().ok()
-}
-
-/// The program of an entry.
-pub(in crate::commands) enum EntryProgram {
-    Found(PathBuf),
-    Missing,
-    /// Only the client can resolve it; the text says why.
-    Unknown(&'static str),
-}
-
-impl EntryProgram {
-    /// The program that an entry starts when its client runs in a folder.
-    pub(in crate::commands) fn of(
-        launch: &ClientLaunch,
-        scope: ConfigScope,
-        folder: &Path,
-        homes: &ClientPlaces,
-    ) -> Self {
-        let program = launch.program.as_str();
-        if program.contains('$') {
-            return Self::Unknown("only the client knows the variable in its command");
-        }
-        let path = Path::new(program);
-        if scope == ConfigScope::User && path.is_relative() && path.components().count() > 1 {
-            return Self::Unknown("its command depends on where the client is started");
-        }
-        let found = if program.contains(std::path::is_separator) {
-            Some(folder.join(program)).filter(|path| is_program(path))
-        } else {
-            homes.program(program.trim_end_matches(".exe"))
-        };
-        found.map_or(Self::Missing, Self::Found)
-    }
 }
 
 /// Refuses arguments that `twig serve` would refuse, before the client runs into it.

@@ -17,9 +17,11 @@ use twig_core::Catalog;
 
 use crate::commands::check::counted;
 use crate::commands::client::{CallError, ProbeClient};
-use crate::commands::connect::{EntryProgram, is_same, problem};
+use crate::commands::connect::problem;
 use crate::commands::{Cli, TwigCommand};
-use crate::connect::{ClientConfig, ClientLaunch, ConfigScope, ServerEntry, survey};
+use crate::connect::{
+    ClientConfig, ClientLaunch, ConfigScope, EntryProgram, ServerEntry, is_same, survey,
+};
 use crate::places::{self, ClientPlaces, Places, on_disk};
 
 /// How long a server may take to answer; clients wait longer.

@@ -1,14 +1,12 @@
 //! `twig prompt diff`: what a change changed.
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::store::{ItemKind, Operation, Store, StoreName, Version, VersionChoice, hex};
+use twig_core::store::{ItemKind, Operation, Store, StoreName, Version, VersionChoice};
 use twig_sources::Access;
 
-use super::super::check::counted;
 use super::super::store::{ProjectArgs, ProjectTarget, parse_choice};
 use super::show::{one_version, versions};
 use crate::command_error::CommandError;
@@ -112,33 +110,14 @@ fn diff(
     ))
 }
 
-/// A version as text: its fields, then its content. A deleted one is empty.
+/// A version as text.
 fn text(target: &ProjectTarget, version: &Version) -> Result<String, CommandError> {
-    if version.operation == Operation::Delete {
-        return Ok(String::new());
-    }
-    let fields = [
-        ("description", &version.description),
-        ("uri", &version.uri),
-        ("mime_type", &version.mime),
-    ];
-    let mut text = String::new();
-    for (field, value) in fields {
-        if let Some(value) = value {
-            // Writing to a `String` cannot fail.
-            let _ = writeln!(text, "{field}: {value}");
-        }
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    if version.content.is_text {
-        let bytes = target.store.content(&version.content.digest)?;
-        text.push_str(&String::from_utf8_lossy(&bytes));
+    // What is not text is named by its digest, which was not read.
+    let is_read = version.content.is_text && version.operation != Operation::Delete;
+    let content = if is_read {
+        target.store.content(&version.content.digest)?
     } else {
-        let size = usize::try_from(version.content.size).unwrap_or(usize::MAX);
-        let (size, digest) = (counted(size, "byte", "bytes"), hex(&version.content.digest));
-        let _ = writeln!(text, "{size}, sha256 {digest}");
-    }
-    Ok(text)
+        Vec::new()
+    };
+    Ok(text_diff::version_text(version, &content))
 }

@@ -264,6 +264,7 @@ fn add_folders(
             },
             package: None,
             workspace: None,
+            followed: None,
         };
         file.add(&places, &entry(&places, &remembered))?;
         is_new = true;

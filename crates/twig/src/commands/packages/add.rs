@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use serde::Serialize;
 use twig_core::LibraryName;
 use twig_packages::{LockedLibrary, PackageSource, PackageSpec};
-use twig_sources::{LeftOutFile, LiveCatalog, PackageFetcher, WantedPackage};
+use twig_sources::{LeftOutFile, LiveCatalog, PackageFetcher, Remembered, WantedPackage};
 
 use super::changes_report::{CapabilityRow, capability_rows};
 use super::overview::{ManifestProblemRow, PackageOverview, RemotePluginRow};
@@ -239,7 +239,10 @@ fn wanted(
         let message = "--as is for one package, and several are given";
         return Err(CommandError::new(ErrorKind::Usage, message));
     }
-    let known = scope.wanted(places)?;
+    let mut known = scope.wanted(places)?;
+    if !scope.is_repository {
+        known.extend(PackageScope::followed(places)?.wanted(places)?);
+    }
     let mut wanted: Vec<WantedPackage> = Vec::new();
     for text in &options.sources {
         let spec = PackageSpec::parse(text)
@@ -296,7 +299,11 @@ fn look(
     // Both read every file, one of them on another thread.
     let (live, overview) = std::thread::scope(|scope| {
         let reading = std::thread::Builder::new().spawn_scoped(scope, read);
-        let live = opened(places, &wanted, &locked);
+        let remembered = Remembered {
+            package: Some(wanted.clone()),
+            ..Remembered::default()
+        };
+        let live = opened(places, remembered, &locked);
         let overview = reading.map(std::thread::ScopedJoinHandle::join);
         (live, overview)
     });
@@ -353,10 +360,10 @@ fn nothing(wanted: &WantedPackage, live: &LiveCatalog) -> CommandError {
     CommandError::fixable(message).hint(format!("it has {}", some(&left_out)))
 }
 
-/// Everything that is served, with one more package.
-fn opened(
+/// What would be served of a package with these files.
+pub(super) fn opened(
     places: &Places,
-    wanted: &WantedPackage,
+    remembered: Remembered,
     locked: &LockedLibrary,
 ) -> Result<OpenedCatalog, CommandError> {
     let folder = tempfile::tempdir()?;
@@ -368,9 +375,10 @@ fn opened(
     // Files that were written a moment ago are waited for, in case that more follows.
     file.set_modified(std::time::UNIX_EPOCH)?;
     let mut config = config::load(places)?;
-    config.libraries = vec![twig_sources::Remembered {
-        package: Some(wanted.clone()),
-        ..twig_sources::Remembered::default()
+    config.libraries = vec![Remembered {
+        // The lock is the one that is given.
+        followed: None,
+        ..remembered
     }];
     let places = Places {
         lock: Some(path),

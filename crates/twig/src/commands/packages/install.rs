@@ -73,7 +73,8 @@ pub(crate) fn run(options: &InstallArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     let fetcher = fetcher(&places)?;
     let mut rows = Vec::new();
     let mut errors = Vec::new();
-    for scope in PackageScope::all(&places)? {
+    let scopes = PackageScope::all(&places)?.into_iter();
+    for scope in scopes.filter(|it| !it.is_followed) {
         match install(options, &places, &scope, &fetcher, ui) {
             Ok((done, failed)) => {
                 rows.extend(done);

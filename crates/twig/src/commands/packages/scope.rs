@@ -20,6 +20,9 @@ use crate::places::Places;
 #[derive(Debug, Clone)]
 pub(crate) struct PackageScope {
     pub(crate) is_repository: bool,
+    /// True for the packages of the user's configuration that a server follows: it alone changes their
+    /// lock.
+    pub(crate) is_followed: bool,
     config: PathBuf,
     pub(crate) lock: PathBuf,
 }
@@ -38,6 +41,7 @@ impl PackageScope {
         if let (Some(config), Some(lock)) = (&places.config, &places.lock) {
             return Ok(Self {
                 is_repository: false,
+                is_followed: false,
                 config: config.clone(),
                 lock: lock.clone(),
             });
@@ -46,12 +50,28 @@ impl PackageScope {
         Err(error.hint("set HOME or XDG_CONFIG_HOME to an absolute path"))
     }
 
+    /// The packages of the user's configuration that a server follows.
+    pub(crate) fn followed(places: &Places) -> Result<Self, CommandError> {
+        let lock = places.followed_lock();
+        let lock = lock.ok_or_else(|| {
+            let error =
+                CommandError::fixable("there is no place for the lock of followed packages");
+            error.hint("set HOME or XDG_DATA_HOME to an absolute path")
+        })?;
+        Ok(Self {
+            lock,
+            is_followed: true,
+            ..Self::user(places)?
+        })
+    }
+
     /// That of the repository around the working folder, if it has a `.twig` folder.
     pub(crate) fn repository(places: &Places) -> Option<Self> {
         let is_usable = |folder: &&PathBuf| folder.is_dir() && is_of_this_person(folder);
         let folder = places.projects.iter().find(is_usable)?;
         Some(Self {
             is_repository: true,
+            is_followed: false,
             config: folder.join(CONFIG),
             lock: folder.join(LOCK_FILE),
         })
@@ -65,10 +85,10 @@ impl PackageScope {
         }
     }
 
-    /// The user's own and the repository's.
+    /// The user's own, those that a server follows, and the repository's.
     pub(crate) fn all(places: &Places) -> Result<Vec<Self>, CommandError> {
-        let user = Self::user(places)?;
-        Ok([user].into_iter().chain(Self::repository(places)).collect())
+        let own = [Self::user(places)?, Self::followed(places)?];
+        Ok(own.into_iter().chain(Self::repository(places)).collect())
     }
 
     /// The packages that its configuration asks for.
@@ -78,6 +98,9 @@ impl PackageScope {
             let packages = config.libraries.into_iter().enumerate();
             let packages = packages.filter_map(|(at, entry)| {
                 let wanted = entry.package?;
+                if entry.followed.is_some() != self.is_followed {
+                    return None;
+                }
                 Some(ScopedPackage { at, wanted })
             });
             return Ok(packages.collect());

@@ -324,6 +324,15 @@ pub(super) fn targets(
     let mut packages = Vec::new();
     let mut errors = Vec::new();
     for (scope, package) in selected(places, names)? {
+        if scope.is_followed {
+            let name = &package.wanted.name;
+            if !names.is_empty() {
+                let message = format!("the package `{name}` was not updated: a server follows it");
+                let hint = "the server takes each new commit by itself; without `every` in config.toml, `twig update` does";
+                errors.push(CommandError::fixable(message).hint(hint));
+            }
+            continue;
+        }
         let lock = scope.read_lock(places)?;
         let name = &package.wanted.name;
         if let Some(locked) = lock.library(name).filter(|it| package.wanted.is_of(it)) {
@@ -516,7 +525,8 @@ fn undo(
     fetcher: &PackageFetcher,
     ui: &mut Ui,
 ) -> Result<ExitCode, CommandError> {
-    let packages = selected(places, &options.names)?;
+    let mut packages = selected(places, &options.names)?;
+    packages.retain(|(scope, _)| !scope.is_followed);
     let mut plans = Vec::new();
     for (scope, package) in packages {
         let lock = scope.read_lock(places)?;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 use twig_core::{Library, Prompt};
+use twig_sources::FollowRecord;
 
 use crate::command_error::CommandError;
 use crate::commands::opened_catalog::{OpenedCatalog, SourceArgs};
@@ -47,6 +48,12 @@ pub(crate) struct PackageOrigin {
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     tree: String,
+    /// When its source last answered the server that follows it, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) looked_at: Option<u64>,
+    /// Why the newest commit is not served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
     /// What `only` leaves out of the library.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_out: Vec<String>,
@@ -54,9 +61,20 @@ pub(crate) struct PackageOrigin {
 
 impl PackageOrigin {
     /// The package of a library; `None` if it is in none.
-    pub(crate) fn of(library: &Library) -> Option<Self> {
+    pub(crate) fn of(opened: &OpenedCatalog, library: &Library) -> Option<Self> {
         let package = library.package.as_ref()?;
+        let followed = opened.live.followed().into_iter();
+        let mut followed = followed.filter_map(|it| it.package);
+        let wanted =
+            followed.find(|it| it.name == package.name && it.source.to_string() == *package.source);
+        let lock = opened.places.followed_lock();
+        let state = wanted
+            .zip(lock)
+            .and_then(|(wanted, lock)| FollowRecord::read(&lock).state(&wanted).cloned());
+        let looked_at = state.as_ref().and_then(|it| it.looked_at);
         Some(Self {
+            looked_at,
+            problem: state.and_then(|it| it.problem).map(|it| it.message),
             name: package.name.to_string(),
             source: package.source.to_string(),
             version: package.version(),
@@ -65,6 +83,29 @@ impl PackageOrigin {
             tree: package.tree.to_string(),
             left_out: package.left_out.iter().map(ToString::to_string).collect(),
         })
+    }
+}
+
+impl PackageOrigin {
+    /// When its source was last looked at, for people; `None` if no server follows it.
+    pub(crate) fn followed(&self) -> Option<String> {
+        looked_at(self.looked_at?)
+    }
+}
+
+/// How long ago a source was looked at.
+pub(crate) fn looked_at(seconds: u64) -> Option<String> {
+    let ago = super::seconds_now()?.saturating_sub(seconds);
+    Some(format!("looked at {} ago", span(ago)))
+}
+
+/// A number of seconds for people.
+fn span(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 
@@ -98,7 +139,7 @@ pub(crate) fn run(options: &WhyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
         Some(file) => library.shown_path_of(file),
         None => library.shown_root.to_string(),
     };
-    let package = PackageOrigin::of(library);
+    let package = PackageOrigin::of(&opened, library);
     let origin = PromptOrigin {
         prompt: prompt.map(|prompt| prompt.full_name.to_string()),
         library: library.name.to_string(),
@@ -123,6 +164,12 @@ pub(crate) fn run(options: &WhyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
             fact("source", package.source.clone());
             fact("version", package.version.clone());
             fact("files", package.tree.clone());
+            if let Some(followed) = package.followed() {
+                fact("followed", followed);
+            }
+            if let Some(problem) = &package.problem {
+                fact("problem", problem.clone());
+            }
         }
         None => fact(
             "package",

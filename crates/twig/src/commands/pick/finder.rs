@@ -1,6 +1,8 @@
 //! What can be picked, what was typed, and which of it fits.
 
-use frizbee::{Config, Matcher};
+use std::cmp::Reverse;
+
+use super::fuzzy::{FuzzyQuery, FuzzyText};
 
 /// The longest query, in characters.
 const LONGEST_QUERY: usize = 100;
@@ -119,31 +121,28 @@ impl Finder {
             self.found = (0..self.items.len()).collect();
             return;
         }
-        self.found = self.matches(0);
+        let query = FuzzyQuery::new(&self.query);
+        self.found = self.matches(&[&query]);
         if self.found.is_empty() && self.query.chars().count() >= TYPO_FROM {
-            self.found = self.matches(1);
+            let queries = query.with_a_letter_less();
+            self.found = self.matches(&queries.iter().collect::<Vec<_>>());
         }
     }
 
-    /// What fits by its name comes before what fits by its description.
-    fn matches(&self, typos: u16) -> Vec<usize> {
-        let config = Config::default().max_typos(Some(typos));
-        let mut matcher = Matcher::from_query(&self.query, &config);
-        let names: Vec<&str> = self.items.iter().map(|item| &*item.name).collect();
-        let texts: Vec<&str> = self.items.iter().map(|item| &*item.text).collect();
-        let mut is_found = vec![false; self.items.len()];
-        let mut found = Vec::new();
-        for haystacks in [names, texts] {
-            for one in matcher.match_list(&haystacks) {
-                let index = one.index as usize;
-                if let Some(is_found) = is_found.get_mut(index)
-                    && !std::mem::replace(is_found, true)
-                {
-                    found.push(index);
-                }
+    /// What fits one of the queries: by its name before what fits by its description, the best first.
+    fn matches(&self, queries: &[&FuzzyQuery]) -> Vec<usize> {
+        let mut found: Vec<(bool, Reverse<i32>, usize, usize)> = Vec::new();
+        let best = |text: &FuzzyText| queries.iter().filter_map(|it| it.score(text)).max();
+        for (index, item) in self.items.iter().enumerate() {
+            let name = FuzzyText::new(&item.name);
+            let by_name = best(&name).map(|score| (false, score));
+            let by_text = || best(&FuzzyText::new(&item.text)).map(|score| (true, score));
+            if let Some((is_by_text, score)) = by_name.or_else(by_text) {
+                found.push((is_by_text, Reverse(score), name.len(), index));
             }
         }
-        found
+        found.sort_unstable();
+        found.into_iter().map(|(.., index)| index).collect()
     }
 }
 

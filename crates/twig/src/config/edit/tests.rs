@@ -9,6 +9,7 @@ use super::*;
 fn places(folder: &Path) -> Places {
     Places {
         cache: None,
+        replaced: None,
         home: Some(folder.join("home")),
         config: Some(folder.join("config.toml")),
         data: None,

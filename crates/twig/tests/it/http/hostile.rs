@@ -150,7 +150,7 @@ fn who_goes_in_the_middle_of_a_body_is_not_missed() {
 fn other_paths_are_not_there() {
     let served = Served::new();
     let port = served.port;
-    for path in ["/", "/mcp/", "/mcp/x", "/../etc/passwd", "//mcp"] {
+    for path in ["/nothing", "/mcp/", "/mcp/x", "/../etc/passwd", "//mcp"] {
         let mut caller = served.caller();
         caller.raw(format!(
             "GET {path} HTTP/1.1\r\nhost: localhost:{port}\r\n\r\n"

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::json;
+
 use crate::store_cli::{done, garden, json, refused};
 
 #[test]
@@ -57,6 +59,20 @@ fn a_backup_comes_back_as_a_workspace() {
         (&"default".into(), &1.into())
     );
     assert_eq!(show(&[]), "two");
+    // As it was written, with the log of changes: the copy and the one that was changed since.
+    let verified = json(&env, &["store", "verify", "--json"]);
+    let count = |at: usize| (&verified[at]["versions"], &verified[at]["changes"]);
+    assert_eq!(count(0), (&3.into(), &4.into()), "{verified}");
+    assert_eq!(count(1), (&2.into(), &3.into()), "{verified}");
+    // A server goes on with it.
+    let mut client = env.serve_with(["--project", "garden"]);
+    client.initialize();
+    let update = json!({
+        "name": "update_prompt", "arguments": {"name": "water", "content": "five"},
+    });
+    let called = client.request("tools/call", update);
+    assert_eq!(called["result"]["isError"], false, "{called}");
+    assert_eq!(show(&[]), "five");
 }
 
 #[test]

@@ -5,16 +5,21 @@ use std::fs;
 use serde_json::json;
 use twig_testkit::{PgServer, TestClient, TestEnv};
 
-use super::{done, json, refused};
+use super::{done, json, refused, timeless};
 use crate::TWIG;
 
 /// An environment whose workspaces are in a database without tables.
 fn configured(server: &PgServer) -> TestEnv {
+    configured_with(&server.url("postgres"), "")
+}
+
+/// The same for a URL, with further settings of the store.
+pub(super) fn configured_with(url: &str, settings: &str) -> TestEnv {
     let env = TestEnv::in_memory(TWIG);
     let file = env.root().join("url");
-    fs::write(&file, format!("{}\n", server.url("postgres"))).expect("a folder of ours");
+    fs::write(&file, format!("{url}\n")).expect("a folder of ours");
     let file = file.display();
-    env.configure(&format!("[store]\nurl_file = \"{file}\"\n"));
+    env.configure(&format!("[store]\nurl_file = \"{file}\"\n{settings}\n"));
     env
 }
 
@@ -35,9 +40,9 @@ fn every_command_works_on_a_database() {
     let said = refused(&env, &["project", "create", "p"]);
     assert!(said.contains("`twig store migrate`"), "{said}");
     let first = json(&env, &["store", "migrate", "--json"]);
-    assert_eq!(first, json!({"from": 0, "to": 1, "changed": true}));
+    assert_eq!(first, json!({"from": 0, "to": 4, "changed": true}));
     let again = json(&env, &["store", "migrate", "--json"]);
-    assert_eq!(again, json!({"from": 1, "to": 1, "changed": false}));
+    assert_eq!(again, json!({"from": 4, "to": 4, "changed": false}));
     done(&env, &["project", "create", "p"]);
     done(&env, &["prompt", "add", "hello", "-c", "Hello"]);
     done(&env, &["prompt", "update", "hello", "-c", "Hello again"]);
@@ -72,6 +77,22 @@ fn every_command_works_on_a_database() {
     assert_eq!(copied, expected);
     let said = refused(&env, &["workspace", "backup", "copy.db"]);
     assert!(said.contains("pg_dump"), "{said}");
+    // The first version has a label.
+    for content in ["Hello once more", "Hello for good"] {
+        done(&env, &["prompt", "update", "greet", "-c", content]);
+    }
+    let outcome = env.run(["workspace", "compact", "--keep", "1", "-y"]);
+    assert_eq!(outcome.code, 0, "{outcome}");
+    assert_eq!(
+        outcome.stderr,
+        "dropped 1 version (527 bytes) from workspace `default`\n\
+         the database frees the space of deleted rows itself\n"
+    );
+    let compacted = json(&env, &["workspace", "compact", "--keep", "1", "--json"]);
+    let expected = json!({
+        "workspace": "default", "keep": 1, "dropped_versions": 0, "dropped_bytes": 0
+    });
+    assert_eq!(compacted, expected);
     let url = format!("@{}", env.root().join("url").display());
     env.configure("");
     let copy = [
@@ -79,7 +100,10 @@ fn every_command_works_on_a_database() {
     ];
     done(&env, &copy);
     let said = refused(&env, &copy);
-    assert!(said.contains("already exists"), "{said}");
+    assert!(
+        said.contains("'back' of the place to copy to is not empty"),
+        "{said}"
+    );
     assert_eq!(done(&env, &["workspace", "list"]), "kept  1 project\n");
 }
 
@@ -154,4 +178,112 @@ fn settings_of_the_store_are_checked() {
         let said = refused(&env, &["project", "list"]);
         assert!(said.contains(expected), "{said}");
     }
+}
+
+/// What a command prints, without what is new each time: times, keys and their digests.
+fn said(env: &TestEnv, args: &[&str], keys: &mut Vec<String>) -> (i32, String) {
+    let output = env.run(args.iter().copied());
+    let mut said = timeless(&format!("{}{}", output.stdout, output.stderr));
+    let words = said.split(['\n', '"']).map(str::to_owned);
+    keys.extend(words.filter(|word| word.starts_with("twig_") && word.len() == 65));
+    for (number, key) in keys.iter().enumerate() {
+        let (whole, id) = (format!("[key {number}]"), format!("[id {number}]"));
+        said = said.replace(key, &whole).replace(&key[5..15], &id);
+    }
+    let is_digest = |word: &str| word.len() == 64 && word.bytes().all(|it| it.is_ascii_hexdigit());
+    let digests = said.split_whitespace().filter(|word| is_digest(word));
+    let digests: Vec<String> = digests.map(str::to_owned).collect();
+    for digest in digests {
+        said = said.replace(&digest, "[digest]");
+    }
+    (output.code, said)
+}
+
+#[test]
+fn keys_and_roles_are_in_a_database_as_in_a_file() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let (shared, alone) = (configured(&server), TestEnv::in_memory(TWIG));
+    done(&shared, &["store", "migrate"]);
+    let (mut keys, mut own) = (Vec::new(), Vec::new());
+    for line in [
+        "key list",
+        "key revoke anna",
+        "key create anna --role writer -w acme",
+        "workspace create acme",
+        "project create garden -w acme",
+        "key create ben --role reader -p acme/garden --expires 90d --json",
+        "key create ben --role reader",
+        "key rotate anna --grace 24h",
+        "key rotate ann",
+        "grant add everyone reader acme",
+        "grant add everyone reader acme",
+        "grant add ben run --json",
+        "grant remove ben writer",
+        "grant list",
+        "project rename garden park -w acme",
+        "grant list --json",
+        "project delete park -w acme --yes",
+        "workspace delete acme --yes",
+        "key list",
+        "key revoke ben --json",
+        "key list --all",
+        "audit verify",
+        "audit show",
+    ] {
+        let args: Vec<&str> = line.split(' ').collect();
+        let expected = said(&alone, &args, &mut own);
+        // What was done to projects is in the log of the workspace, which was deleted.
+        assert_eq!(said(&shared, &args, &mut keys), expected, "{line}");
+    }
+    assert_eq!((keys.len(), own.len()), (3, 3));
+    let file = ".local/share/twig/access.json";
+    assert!(alone.home().join(file).exists() && !shared.home().join(file).exists());
+    let dump = server.sql("postgres", "SELECT record FROM twig.access");
+    for key in &keys {
+        assert!(dump.contains(&key[5..15]) && !dump.contains(&key[16..40]));
+    }
+}
+
+#[test]
+fn the_keys_of_a_file_are_moved_to_a_database() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let env = configured(&server);
+    done(&env, &["store", "migrate"]);
+    let url = env.root().join("url");
+    let settings = format!("[store]\nurl_file = \"{}\"\n", url.display());
+    env.configure("");
+    done(&env, &["key", "create", "anna", "--role", "reader"]);
+    done(&env, &["key", "create", "ben", "--role", "writer"]);
+    done(&env, &["key", "revoke", "ben"]);
+    let said = refused(&env, &["key", "import"]);
+    assert!(said.contains("needs no import"), "{said}");
+    env.configure(&settings);
+    // They work as before, and that they should be moved is said.
+    let listed = env.run(["key", "list"]);
+    assert!(listed.stdout.starts_with("anna"), "{listed}");
+    assert!(listed.stderr.contains("`twig key import`"), "{listed}");
+    // A server without a file has none yet, and can take those of this one.
+    let other = configured(&server);
+    assert_eq!(done(&other, &["key", "list"]), "");
+    let said = refused(&other, &["key", "import"]);
+    assert!(said.contains("there are no keys in"), "{said}");
+    let file = env.home().join(".local/share/twig/access.json");
+    let file = file.display().to_string();
+    let moved = json(&other, &["key", "import", &file, "--json"]);
+    assert_eq!(moved, json!({"keys": 1, "roles": 1, "changed": true}));
+    let listed = env.run(["key", "list", "--all"]);
+    assert_eq!(listed.stdout.lines().count(), 2, "{listed}");
+    assert_eq!(listed.stderr, "");
+    let said = refused(&env, &["key", "import"]);
+    assert!(said.contains("there are keys already"), "{said}");
+    let chains = done(&env, &["audit", "verify"]);
+    assert!(
+        chains.contains("3 changes") && chains.contains("intact"),
+        "{chains}"
+    );
+    assert_eq!(done(&other, &["key", "list"]), done(&env, &["key", "list"]));
 }

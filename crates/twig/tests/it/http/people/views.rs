@@ -379,6 +379,11 @@ fn a_project_that_is_deleted_is_gone_from_its_address() {
     while caller.modern("prompts/list", json!({})).status == 200 {}
     done(&served.env, ["workspace", "create", "acme"]);
     done(&served.env, ["project", "create", "kitchen", "-w", "acme"]);
+    // Its roles went with it.
+    while caller.modern("prompts/list", json!({})).status == 200 {}
+    assert_eq!(caller.modern("prompts/list", json!({})).status, 404);
+    done(&served.env, ["grant", "add", "admin", "admin", "acme"]);
+    while caller.modern("prompts/list", json!({})).status == 404 {}
     assert_eq!(caller.modern("prompts/list", json!({})).status, 200);
 }
 
