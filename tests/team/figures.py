@@ -10,19 +10,16 @@ the same server without it, in turns in one run. Loopback only; every loop ends 
 import json
 import os
 import re
-import selectors
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
-import time
+
+from load import compare, load, message
 
 BINARY = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 3.0
-MODERN = "2026-07-28"
-CONNECTIONS = 64
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def run(env, *args):
@@ -57,11 +54,6 @@ class Server:
                 return
         raise SystemExit("the server ended")
 
-    def cpu(self):
-        with open(f"/proc/{self.process.pid}/stat") as stat:
-            fields = stat.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
-
     def memory(self):
         with open(f"/proc/{self.process.pid}/smaps_rollup") as rollup:
             return int(re.search(r"Pss:\s+(\d+)", rollup.read()).group(1)) / 1024
@@ -72,78 +64,7 @@ class Server:
 
 
 def request(port, key, name, path="/mcp"):
-    params = {
-        "name": name,
-        "arguments": {"name": "Ada"},
-        "_meta": {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientCapabilities": {},
-        },
-    }
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": params})
-    head = [
-        f"POST {path} HTTP/1.1",
-        f"host: 127.0.0.1:{port}",
-        "content-type: application/json",
-        "accept: application/json, text/event-stream",
-        f"mcp-protocol-version: {MODERN}",
-        "mcp-method: prompts/get",
-        f"mcp-name: {name}",
-        f"content-length: {len(body)}",
-    ]
-    if key:
-        head.append(f"authorization: Bearer {key}")
-    return ("\r\n".join(head) + "\r\n\r\n" + body).encode()
-
-
-def load(server, requests, seconds):
-    """Answers in a second, and microseconds of processor time for one."""
-    selector = selectors.DefaultSelector()
-    for number in range(CONNECTIONS):
-        connection = socket.create_connection(("127.0.0.1", server.port))
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        own = requests[number % len(requests) :: CONNECTIONS] or [requests[number % len(requests)]]
-        selector.register(connection, selectors.EVENT_READ, [own, 0, b""])
-        connection.sendall(own[0][0])
-    answers, crossed = 0, 0
-    cpu, start = server.cpu(), time.monotonic()
-    while time.monotonic() - start < seconds:
-        for key, _ in selector.select(1):
-            own, at, buffer = key.data
-            buffer += key.fileobj.recv(65536)
-            head = buffer.find(b"\r\n\r\n")
-            if head < 0:
-                key.data[2] = buffer
-                continue
-            length = int(re.search(rb"content-length: (\d+)", buffer[:head]).group(1))
-            if len(buffer) < head + 4 + length:
-                key.data[2] = buffer
-                continue
-            answers += 1
-            if own[at][1] not in buffer:
-                crossed += 1
-            at = (at + 1) % len(own)
-            key.data[1], key.data[2] = at, buffer[head + 4 + length :]
-            key.fileobj.sendall(own[at][0])
-    spent, passed = server.cpu() - cpu, time.monotonic() - start
-    for key in list(selector.get_map().values()):
-        key.fileobj.close()
-    if crossed:
-        raise SystemExit(f"{crossed} answers were wrong")
-    return answers / passed, spent / answers * 1e6
-
-
-def median(values):
-    return sorted(values)[len(values) // 2]
-
-
-def compare(one, two, rounds=5):
-    """Two loads in turns: their medians."""
-    results = ([], [])
-    for _ in range(rounds):
-        for found, measure in zip(results, (one, two)):
-            found.append(measure())
-    return [tuple(median([row[i] for row in found]) for i in (0, 1)) for found in results]
+    return message(port, "prompts/get", {"name": name, "arguments": {"name": "Ada"}}, key, path)
 
 
 def key_cost():
