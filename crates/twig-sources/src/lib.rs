@@ -157,7 +157,7 @@ pub use replaced_files::{ReplacedFiles, ReplacedVersion};
 pub use repository_config::{is_of_this_person, repository_config, repository_config_of};
 pub use search::SearchIndex;
 pub use settings::{OfferedWorkspace, Selected, Settings, Watching};
-pub use shared_sessions::{SessionDigest, SharedSessions};
+pub use shared_sessions::{SESSIONS_HOLD, SessionDigest, SharedSessions};
 pub use store::{
     Access, DEFAULT_WORKSPACE, OldVersions, Reclaimed, SqliteStore, VerifiedRows, Workspaces, now,
 };

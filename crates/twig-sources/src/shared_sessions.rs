@@ -3,9 +3,15 @@
 
 use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// The most ended sessions that wait to be written while the database is away.
 const MOST: usize = 100_000;
+
+/// For how long what was read of ended sessions holds. A server that ends a session answers after
+/// this time, and the others ask the database at least this often, so no server goes on with a
+/// session whose end was answered.
+pub const SESSIONS_HOLD: Duration = Duration::from_millis(50);
 
 /// The digest of the id of a session.
 pub type SessionDigest = [u8; 32];
@@ -26,6 +32,10 @@ struct SessionExchange {
     unwritten: Vec<SessionDigest>,
     /// Ended on any server, and not taken yet.
     ended: Vec<SessionDigest>,
+    /// When the last look began.
+    looked: Option<Instant>,
+    /// Whether the last look failed.
+    is_away: bool,
 }
 
 #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
@@ -56,6 +66,21 @@ impl SharedSessions {
     /// The sessions that were ended on any server since the last call.
     pub fn take_ended(&self) -> Vec<SessionDigest> {
         std::mem::take(&mut self.exchange().ended)
+    }
+
+    /// Whether the database has to be asked before a session goes on. While it is away, sessions go
+    /// on with what is known.
+    pub fn is_stale(&self) -> bool {
+        let exchange = self.exchange();
+        let is_held = |at: Instant| at.elapsed() < SESSIONS_HOLD;
+        !exchange.is_away && !exchange.looked.is_some_and(is_held)
+    }
+
+    /// Notes whether a look succeeded, and when it began.
+    pub(crate) fn looked(&self, begun: Instant, is_done: bool) {
+        let mut exchange = self.exchange();
+        exchange.is_away = !is_done;
+        exchange.looked = Some(begun);
     }
 
     /// Whether something was not written yet.

@@ -200,7 +200,15 @@ impl AccessThread {
 
     /// Writes what was ended here, and reads what has changed: the keys and roles, if they have.
     fn look(&mut self) -> Result<Option<PgAccessState>, PgFault> {
-        let until = Instant::now() + LONGEST;
+        let begun = Instant::now();
+        let looked = self.look_until(begun + LONGEST);
+        if let Some(sessions) = &self.sessions {
+            sessions.looked(begun.into_std(), looked.is_ok());
+        }
+        looked
+    }
+
+    fn look_until(&mut self, until: Instant) -> Result<Option<PgAccessState>, PgFault> {
         if let Some(sessions) = &self.sessions {
             let unwritten = sessions.unwritten();
             if !unwritten.is_empty() {

@@ -239,7 +239,7 @@ impl Doorkeeper {
     }
 
     /// Waits a moment for the database to be asked, if keys are there. Other requests do not wait.
-    fn ask(&self) {
+    pub(super) fn ask(&self) {
         let asker = lock(&self.followed)
             .as_ref()
             .and_then(FollowedAccess::asker);
@@ -301,14 +301,19 @@ impl Doorkeeper {
         true
     }
 
-    /// Waits a moment until the sessions that were ended here are ended on other servers.
-    pub(super) fn share_ends(&self) {
+    /// Waits a moment until the sessions that were ended here are written where other servers read
+    /// them. Returns whether there is such a place.
+    pub(super) fn share_ends(&self) -> bool {
         let sessions = lock(&self.followed)
             .as_ref()
             .and_then(FollowedAccess::sessions);
-        if sessions.is_some_and(|it| it.has_unwritten()) {
+        let Some(sessions) = sessions else {
+            return false;
+        };
+        if sessions.has_unwritten() {
             block_in_place(|| self.ask());
         }
+        true
     }
 
     fn people(&self) -> Arc<People> {

@@ -81,6 +81,14 @@ impl EndedSessions {
         }
     }
 
+    /// Whether other servers may have ended sessions that this one has to ask for.
+    pub(super) fn is_stale(&self) -> bool {
+        match &self.known().place {
+            EndsPlace::Shared(sessions) => sessions.is_stale(),
+            EndsPlace::Memory | EndsPlace::File(_) => false,
+        }
+    }
+
     /// Learns which sessions were ended on other servers; returns whether there were any.
     pub(super) fn refresh(&self) -> bool {
         let mut known = self.known();

@@ -16,6 +16,7 @@ use twig_mcp::Connection;
 use twig_mcp::http::{
     self, ConnectionKind, Exchange, Headers, HttpAnswer, HttpRefusal, Reply, ReplyError,
 };
+use twig_sources::SESSIONS_HOLD;
 
 use super::Shared;
 use super::bodies::pass_by;
@@ -58,7 +59,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request) -> R
     let answered = match parts.method {
         Method::POST => post(shared, &caller, &parts, body).await,
         Method::GET => listen(shared, caller, &parts.headers),
-        Method::DELETE => end(shared, &caller, &parts.headers),
+        Method::DELETE => end(shared, &caller, &parts.headers).await,
         _ => Ok(turn_away(HttpRefusal::Method, &parts, body).await),
     };
     let response = answered.unwrap_or_else(respond);
@@ -300,18 +301,22 @@ fn listen(shared: &Arc<Shared>, caller: Caller, headers: &HeaderMap) -> Result<R
 }
 
 /// DELETE: ends a session.
-fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response, Reply> {
+async fn end(shared: &Shared, caller: &Caller, headers: &HeaderMap) -> Result<Response, Reply> {
     with_headers(headers, |headers| {
         let id = http::session(headers)?;
-        if !shared.sessions.end(id, caller.owner()) {
-            return Err(HttpRefusal::NoSession.reply(headers));
+        if shared.sessions.end(id, caller.owner()) {
+            Ok(())
+        } else {
+            Err(HttpRefusal::NoSession.reply(headers))
         }
-        // Before the answer, so that it stays ended if this server crashes.
-        shared.doorkeeper.share_ends();
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        Ok(response)
-    })
+    })?;
+    // Before the answer, so that it stays ended if this server crashes, and on every other server.
+    if shared.doorkeeper.share_ends() {
+        sleep(SESSIONS_HOLD).await;
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    Ok(response)
 }
 
 impl Shared {
@@ -332,6 +337,10 @@ impl Shared {
     /// The session of a caller. One that this server does not know, for example from before its last
     /// start, goes on; a stream that opens then announces every list once.
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
+        if self.sessions.is_stale() {
+            block_in_place(|| self.doorkeeper.ask());
+            self.sessions.refresh();
+        }
         self.sessions.find(id, caller.owner(), |state| {
             let connection = caller.resumed(state);
             let mut changes = self.changes.subscribe();

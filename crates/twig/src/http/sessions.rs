@@ -212,6 +212,11 @@ impl Sessions {
         true
     }
 
+    /// Whether other servers may have ended sessions that this one has to ask for.
+    pub(super) fn is_stale(&self) -> bool {
+        self.ended.is_stale()
+    }
+
     /// Ends the sessions that clients have ended on other servers.
     pub(super) fn refresh(&self) {
         if !self.ended.refresh() {

@@ -15,10 +15,7 @@ use crate::{TWIG, env, wait_until};
 /// A database with a project, and what serves it.
 fn with_project(database: &PgServer, settings: &str) -> TestEnv {
     let env = TestEnv::in_memory(TWIG);
-    let file = env.root().join("url");
-    fs::write(&file, database.url("postgres")).expect("a folder of ours");
-    let file = file.display();
-    env.configure(&format!("[store]\nurl_file = \"{file}\"\n{settings}"));
+    on_database(&env, database, settings);
     for args in [
         &["store", "migrate"][..],
         &["project", "create", "p"],
@@ -28,6 +25,13 @@ fn with_project(database: &PgServer, settings: &str) -> TestEnv {
         assert_eq!(output.code, 0, "{output}");
     }
     env
+}
+
+fn on_database(env: &TestEnv, database: &PgServer, settings: &str) {
+    let file = env.root().join("url");
+    fs::write(&file, database.url("postgres")).expect("a folder of ours");
+    let file = file.display();
+    env.configure(&format!("[store]\nurl_file = \"{file}\"\n{settings}"));
 }
 
 fn serve(env: TestEnv, args: &[&str]) -> (Served, u16) {
@@ -134,6 +138,29 @@ fn sessions_that_servers_share_are_offered_what_any_of_them_keeps() {
             let message = refused["error"]["message"].clone();
             assert_eq!(message, "Missing required argument: name", "{refused}");
         }
+    }
+}
+
+/// What a client ended on one server has ended on every other one once that was answered, also where
+/// that server has answered requests of the session itself.
+#[test]
+fn a_session_that_was_ended_on_one_server_has_ended_on_the_others() {
+    let Some(database) = PgServer::start() else {
+        return;
+    };
+    let one = Served::from_env(with_project(&database, ""));
+    let env = env(LIBRARY);
+    on_database(&env, &database, "");
+    let other = Served::from_env(env);
+    let (mut one, mut other) = (one.caller(), other.caller());
+    for _ in 0..rounds(20, 1_000) {
+        let session = one.initialize();
+        let pinged = other.legacy(&session, "ping", json!({}));
+        assert_eq!(pinged.status, 200);
+        let ended = one.send("DELETE", &[("mcp-session-id", &session)], b"");
+        assert_eq!(ended.status, 204);
+        let pinged = other.legacy(&session, "ping", json!({}));
+        assert_eq!(pinged.status, 404);
     }
 }
 
