@@ -154,10 +154,19 @@ impl PgServer {
         self.url_of(database, "keeper", "")
     }
 
+    /// The URL of a database past any pooler, for its owner.
+    pub fn direct_url(&self, database: &str) -> String {
+        self.url_at(PORT, database, "keeper", "")
+    }
+
     /// The URL of a database for a role.
     pub fn url_of(&self, database: &str, role: &str, password: &str) -> String {
-        let socket = self.folder.path().display();
         let port = if self.is_pooled { POOLED } else { PORT };
+        self.url_at(port, database, role, password)
+    }
+
+    fn url_at(&self, port: u16, database: &str, role: &str, password: &str) -> String {
+        let socket = self.folder.path().display();
         format!(
             "postgres:///{database}?host={socket}&port={port}&user={role}&password={password}&sslmode=disable"
         )

@@ -194,7 +194,8 @@ fn a_server_that_cannot_reach_its_database_does_not_start() {
     assert!(refused.stderr.contains(expected), "{refused}");
     assert!(refused.stderr.contains("--wait SECONDS"), "{refused}");
     database.begin();
-    let (_served, port) = serve(env, &[]);
+    // A pooler refuses for a second what has failed.
+    let (_served, port) = serve(env, &["--wait", "60"]);
     wait_until("it is ready", || ready(port).0 == 200);
 }
 
@@ -246,7 +247,7 @@ fn behind_a_pooler_a_server_says_once_that_it_hears_nothing() {
     );
     // With the address of the database itself it hears.
     let file = served.env.root().join("url").display().to_string();
-    let direct = database.url("postgres");
+    let direct = database.direct_url("postgres");
     let config = format!("[store]\nurl_file = \"{file}\"\nlisten_url = \"{direct}\"\n");
     served.env.configure(&config);
     let said = served.env.run(["doctor"]);

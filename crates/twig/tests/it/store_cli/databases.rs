@@ -114,7 +114,7 @@ fn doctor_says_what_an_acknowledgement_means() {
     let Some(server) = PgServer::start() else {
         return;
     };
-    let env = at(&server.url("postgres"));
+    let env = at(&server.direct_url("postgres"));
     let said = env.run(["doctor"]);
     assert_eq!(said.code, 1, "{said}");
     assert!(said.stdout.contains("`twig store migrate`"), "{said}");
