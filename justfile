@@ -91,6 +91,11 @@ store-faults:
 instructions *ARGS:
     bash tests/instructions/run {{ARGS}}
 
+# List the functions that servers run, which the packaged program has side by side; needs valgrind
+hot-functions:
+    CARGO_PROFILE_DIST_STRIP=none TWIG_LINKER=cc dist/build target/hot
+    python3 dist/hot_functions.py target/hot/x86_64-unknown-linux-gnu/dist/twig
+
 # Fuzz every target for some seconds each
 fuzz SECONDS="60":
     bash fuzz/run {{SECONDS}}

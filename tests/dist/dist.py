@@ -516,9 +516,24 @@ def releasable():
     assert re.match(r"twig [0-9.]+ \([0-9a-f]{12}\)\nfeatures: page, postgres, static\n", said), said
 
 
+def has_its_functions_side_by_side():
+    """`dist/linker` puts what servers run together, so an empty server has 4 MB of its program in memory; without that, 10 MB."""
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"PATH": os.environ["PATH"], "HOME": home}
+        with subprocess.Popen([BINARY, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
+            server.stdin.write(json.dumps(HELLO) + "\n")
+            server.stdin.flush()
+            server.stdout.readline()
+            status = Path(f"/proc/{server.pid}/status").read_text()
+            server.stdin.close()
+    taken = int(re.search(r"^RssFile:\s+(\d+) kB", status, re.M)[1]) / 1024
+    assert taken <= 7, f"an empty server has {taken:.1f} MB of its program in memory; renew the list with `just hot-functions`"
+
+
 def main():
     if "--static" in sys.argv:
         releasable()
+        has_its_functions_side_by_side()
     print("the program is static" if PROGRAM.is_static else "the program is not static: its libraries come along", flush=True)
     with tempfile.TemporaryDirectory(prefix="twig-dist-") as folder:
         os.chmod(folder, 0o755)
