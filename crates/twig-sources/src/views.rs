@@ -182,14 +182,14 @@ impl CatalogViews {
             source.refresh(|_| {});
             is_changed |= !Arc::ptr_eq(&before, &source.projects());
         }
-        self.follow_stores(&sources);
-        is_changed
+        self.follow_stores(&sources) || is_changed
     }
 
-    /// Follows the stores that are open now.
-    fn follow_stores(&self, sources: &[(StoreName, Arc<WorkspaceSource>)]) {
+    /// Follows the stores that are open now. Returns whether any was not followed before: nothing
+    /// reported what was written to it since it was opened.
+    fn follow_stores(&self, sources: &[(StoreName, Arc<WorkspaceSource>)]) -> bool {
         if self.news.on_write.get().is_none() {
-            return;
+            return false;
         }
         let mut open: Vec<Arc<dyn Store>> = self.known().stores.values().cloned().collect();
         open.extend(sources.iter().filter_map(|(_, source)| source.store()));
@@ -199,6 +199,7 @@ impl CatalogViews {
             open.any(|store| Arc::ptr_eq(store, &known.store))
         };
         followed.retain(is_open);
+        let mut has_new = false;
         for store in open {
             if followed
                 .iter()
@@ -217,7 +218,9 @@ impl CatalogViews {
                 store,
                 _watch: watch,
             });
+            has_new = true;
         }
+        has_new
     }
 
     /// Releases all files.

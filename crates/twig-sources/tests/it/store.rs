@@ -35,3 +35,4 @@ mod refused;
 mod replaced;
 mod room;
 mod support;
+mod views;
