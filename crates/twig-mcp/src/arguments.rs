@@ -15,6 +15,9 @@ use crate::id;
 /// Pairs past this number are counted but not stored: no configuration comes near it.
 const KEPT: usize = 1024;
 
+/// Room for this many pairs is made at once.
+const USUAL: usize = 16;
+
 /// A name and its value.
 pub(crate) type ArgumentPair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
@@ -109,7 +112,10 @@ impl<'de> Visitor<'de> for ArgumentsVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut arguments = RequestArguments::default();
+        let mut arguments = RequestArguments {
+            pairs: Vec::with_capacity(USUAL),
+            ..RequestArguments::default()
+        };
         while let Some(ArgumentKey(name)) = map.next_key()? {
             arguments.take(name, map.next_value()?);
         }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 /// True if a JSON token may be an id: a string, or a whole number of any size.
 pub(crate) fn is_id(token: &str) -> bool {
     if token.starts_with('"') {
@@ -24,12 +26,7 @@ pub(crate) fn is_same(one: &str, two: &str) -> bool {
 /// The text of a JSON string, borrowed if nothing in it is escaped.
 pub(crate) fn decode(token: &str) -> Option<Cow<'_, str>> {
     let inner = token.strip_prefix('"')?.strip_suffix('"')?;
-    // The usual short string ends before a faster search begins.
-    let has_escape = match inner.len() {
-        ..=32 => inner.bytes().any(|byte| byte == b'\\'),
-        _ => inner.contains('\\'),
-    };
-    if has_escape {
+    if memchr(b'\\', inner.as_bytes()).is_some() {
         return serde_json::from_str::<String>(token).ok().map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))
