@@ -1,8 +1,8 @@
 //! Files and processes of any system, with the standard library alone.
 //!
 //! There are no modes, users and process groups: what a user may do is what the folder allows, and
-//! the programs that git starts end by themselves once git has ended. A file is told from others by
-//! the time of its creation.
+//! the programs that git starts end by themselves once git has ended. Two files
+//! with one name differ in the time of their creation.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};

@@ -1,8 +1,8 @@
-//! Notifications of the database, which wake whoever follows something in it. One connection listens
-//! for all of them.
+//! Notifications of the database, which wake the threads that follow something in it. One connection
+//! listens for all of them.
 //!
-//! A notification is only a hint: whoever hears it compares what it knows with the database, and also
-//! does so now and then without one.
+//! A notification is only a hint: a thread that hears it compares what it knows with the database, and
+//! also does so now and then without one.
 
 use std::future::poll_fn;
 use std::sync::atomic::Ordering;

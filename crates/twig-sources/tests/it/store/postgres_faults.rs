@@ -17,8 +17,8 @@ use super::support::*;
 /// More than fits on the disk of the test.
 const MANY: u32 = 200;
 
-/// One content takes long to read: whoever asks for another one, or whether anything has changed, is
-/// answered meanwhile.
+/// While one content takes long to read, other callers get theirs, and learn whether anything has
+/// changed.
 #[test]
 fn a_read_that_takes_long_makes_nobody_wait() {
     let Some(server) = PgServer::start() else {
@@ -174,7 +174,7 @@ fn without_notifications_no_answer_is_older_than_the_freshness() {
         reads
     });
     assert!(reads >= 10_000);
-    // A stream is told without a request: once a second somebody looks.
+    // Streams learn of changes without a request: a thread looks once a second.
     while signals.try_recv().is_ok() {}
     let written = Instant::now();
     prompt(&writer, "b", text("x")).unwrap();

@@ -303,7 +303,7 @@ fn tables_that_are_not_as_twig_makes_them_are_named() {
     done(&env, &["prompt", "add", "a", "-c", "x"]);
     let show: &[&str] = &["prompt", "show", "a"];
     let add: &[&str] = &["prompt", "add", "b", "-c", "x"];
-    for (alter, args, expected, mend) in [
+    for (alter, args, expected, repair) in [
         (
             "ALTER TABLE twig.label RENAME TO other",
             show,
@@ -336,7 +336,7 @@ fn tables_that_are_not_as_twig_makes_them_are_named() {
             said.contains(expected) && said.contains("restore a backup"),
             "{said}"
         );
-        server.sql("postgres", mend);
+        server.sql("postgres", repair);
         done(&env, show);
     }
 }
