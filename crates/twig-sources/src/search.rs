@@ -6,7 +6,8 @@
 //! Freshness: a search answers from the catalog that it is given. A changed text is read again
 //! before it is shown, so no result lacks the words. Words that a file gained without a new catalog
 //! are found at most [`ROUND`] after they were written, since that is how often a search checks the
-//! files of all prompts; a changed document makes a new catalog.
+//! files of all prompts; a changed document makes a new catalog. A text in a store that could not be read
+//! is read by a later search, and until then a search that finds nothing says so.
 
 mod database;
 mod index;
@@ -25,6 +26,7 @@ use twig_core::{Bodies, Catalog, Limits};
 use self::database::{IN_MEMORY, ON_DISK};
 use self::index::Index;
 use self::item::TextSource;
+use self::rows::UnreadTexts;
 use self::words::QueryWords;
 
 /// How long a check of the files of all prompts stays valid. It costs a `stat` per file, which for
@@ -44,6 +46,8 @@ pub struct SearchIndex {
     round: Duration,
     /// Counts the texts that were read.
     counter: Arc<AtomicUsize>,
+    /// What the last search could not read.
+    unread: Option<UnreadTexts>,
 }
 
 impl SearchIndex {
@@ -56,6 +60,7 @@ impl SearchIndex {
             looked: Instant::now(),
             round: ROUND,
             counter: Arc::default(),
+            unread: None,
         }
     }
 
@@ -89,7 +94,17 @@ impl SearchIndex {
             }
             result => result,
         };
-        result.map_err(|error| format!("the search failed: {error}; try again"))
+        let hits = result.map_err(|error| format!("the search failed: {error}; try again"))?;
+        match self.unread.take() {
+            Some(UnreadTexts { count, why }) if hits.is_empty() => Err(format!(
+                "nothing was found, but {} could not be read ({why}): try again",
+                match count {
+                    1 => "a text".to_owned(),
+                    count => format!("{count} texts"),
+                }
+            )),
+            _ => Ok(hits),
+        }
     }
 
     fn start(
@@ -116,6 +131,7 @@ impl SearchIndex {
             counter: &self.counter,
         };
         index.follow(world, catalog)?;
+        self.unread = index.read_again(world)?;
         if self.looked.elapsed() >= self.round {
             index.look_at_prompts(world)?;
             self.looked = Instant::now();

@@ -9,7 +9,7 @@ use twig_core::search::{Hit, MatchedWords, Query, SearchScope};
 
 use super::database::{Columns, DOCUMENTS, Database, FoundRow};
 use super::item::{SearchItem, TextSource};
-use super::rows::Rows;
+use super::rows::{Rows, UnreadTexts};
 use super::snippet;
 use super::words::{QueryWords, fold_into};
 
@@ -97,6 +97,22 @@ impl Index {
     pub(super) fn look_at_prompts(&mut self, world: TextSource<'_>) -> Result<()> {
         let items = SearchItem::all(&self.catalog, SearchScope::Prompts).enumerate();
         self.prompts.look(&self.database, world, items).map(drop)
+    }
+
+    /// Reads the texts again that could not be read from a store; returns what is left of them.
+    pub(super) fn read_again(&mut self, world: TextSource<'_>) -> Result<Option<UnreadTexts>> {
+        let mut left: Option<UnreadTexts> = None;
+        for rows in [&mut self.prompts, &mut self.documents] {
+            let unread = rows.read_again(&self.database, world, &self.catalog)?;
+            left = match (left, unread) {
+                (Some(one), Some(other)) => Some(UnreadTexts {
+                    count: one.count + other.count,
+                    ..one
+                }),
+                (one, other) => one.or(other),
+            };
+        }
+        Ok(left)
     }
 
     /// Checks whether the files in which words were found changed; returns whether any text

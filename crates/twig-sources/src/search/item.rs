@@ -42,6 +42,8 @@ pub(super) struct WrittenRow {
     pub(super) stamp: u64,
     /// Differs if the text does.
     pub(super) digest: u64,
+    /// Why a text in a store could not be read. Versions have no stamp that would change when it can.
+    pub(super) unread: Option<String>,
 }
 
 impl<'c> SearchItem<'c> {
@@ -214,6 +216,7 @@ impl<'c> SearchItem<'c> {
             row: self.row(text),
             stamp: stamps.finish(),
             digest: hasher.finish(),
+            unread: stamps.unread,
         }
     }
 
@@ -351,7 +354,7 @@ fn prompt_text(found: PromptRef<'_>, bodies: &dyn Bodies, stamps: &mut Stamps) -
                 }
             }
             Content::Stored(version) => {
-                let stored = bodies.stored(version).ok();
+                let stored = stamps.stored(bodies.stored(version));
                 let stored = stored.and_then(|bytes| String::from_utf8(bytes).ok());
                 text.push_str(&stored.unwrap_or_default());
             }
@@ -370,27 +373,40 @@ fn document_text(found: DocumentRef<'_>, world: TextSource<'_>, stamps: &mut Sta
     let TextSource { bodies, limits, .. } = world;
     let document = found.document;
     let read = document_bytes(bodies, found.library, document, limits.document);
-    if document.file().is_some() {
+    let read = if document.file().is_some() {
         stamps.add(read.as_ref().map(|read| &read.stamp));
-    }
+        read.ok()
+    } else {
+        stamps.stored(read)
+    };
     match read.map(|read| Contents::of(read.bytes)) {
-        Ok(Contents::Text(text)) => text,
+        Some(Contents::Text(text)) => text,
         _ => String::new(),
     }
 }
 
-/// Several stamps in one number that is never 0.
+/// Several stamps in one number that is 0 if there are none.
 #[derive(Debug, Default)]
-struct Stamps(u64);
+struct Stamps {
+    number: u64,
+    /// Why a text in a store could not be read.
+    unread: Option<String>,
+}
 
 impl Stamps {
     fn add(&mut self, stamp: Result<&Stamp, &BodyError>) {
         // A file that cannot be read keeps this stamp until it can.
         let stamp = stamp.map_or(1, |stamp| stamp.0);
-        self.0 = (self.0.rotate_left(7) ^ stamp).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        self.number = (self.number.rotate_left(7) ^ stamp).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     }
 
-    fn finish(self) -> u64 {
-        self.0
+    /// What was read from a store.
+    fn stored<T>(&mut self, read: Result<T, BodyError>) -> Option<T> {
+        read.map_err(|error| self.unread = Some(error.to_string()))
+            .ok()
+    }
+
+    fn finish(&self) -> u64 {
+        self.number
     }
 }

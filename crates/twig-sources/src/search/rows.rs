@@ -29,6 +29,16 @@ const MANY: usize = 16;
 /// Maximum number of other threads that read.
 const READERS: usize = 3;
 
+/// Texts that are tried again in vain before the rest waits for the next search.
+const FAILURES: usize = 4;
+
+/// Texts of a store that could not be read.
+#[derive(Debug)]
+pub(super) struct UnreadTexts {
+    pub(super) count: usize,
+    pub(super) why: String,
+}
+
 /// What is known of one row.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownRow {
@@ -38,6 +48,8 @@ struct KnownRow {
     length: u32,
     stamp: u64,
     digest: u64,
+    /// True if its text is in a store and could not be read.
+    is_unread: bool,
 }
 
 /// The rows of all prompts, or of all documents.
@@ -153,6 +165,44 @@ impl Rows {
         }
     }
 
+    /// Reads the texts again that could not be read from a store. Returns how many are left, and why the
+    /// last of them was not read.
+    pub(super) fn read_again(
+        &mut self,
+        database: &Database,
+        world: TextSource<'_>,
+        catalog: &Catalog,
+    ) -> Result<Option<UnreadTexts>> {
+        let unread = (0..self.entries.len()).filter(|place| self.entries[*place].is_unread);
+        let unread: Vec<usize> = unread.collect();
+        let (mut count, mut failed, mut why) = (unread.len(), 0, String::new());
+        let mut writer = None;
+        for place in unread {
+            let Some(item) = SearchItem::at(catalog, self.scope, place) else {
+                continue;
+            };
+            let written = item.write(world);
+            if let Some(reason) = &written.unread {
+                (failed, why) = (failed + 1, reason.clone());
+                if failed == FAILURES {
+                    break;
+                }
+                continue;
+            }
+            let writer = match &mut writer {
+                Some(writer) => writer,
+                None => writer.insert(database.writer()?),
+            };
+            self.forget(writer, self.entries[place])?;
+            self.entries[place] = self.write(writer, written)?;
+            count -= 1;
+        }
+        if let Some(writer) = writer {
+            writer.commit()?;
+        }
+        Ok((count > 0).then_some(UnreadTexts { count, why }))
+    }
+
     /// Prompts or documents.
     pub(super) fn scope(&self) -> SearchScope {
         self.scope
@@ -187,6 +237,7 @@ impl Rows {
             length,
             stamp: written.stamp,
             digest: written.digest,
+            is_unread: written.unread.is_some(),
         })
     }
 

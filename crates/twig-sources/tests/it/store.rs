@@ -34,5 +34,6 @@ mod read_only;
 mod refused;
 mod replaced;
 mod room;
+mod searched;
 mod support;
 mod views;
