@@ -68,6 +68,12 @@ struct WantedRows<'w> {
 }
 
 impl<'w> WantedRows<'w> {
+    /// A URI whose owner is wanted. PostgreSQL takes no text with a NUL, and the plan refuses such a URI
+    /// in words.
+    fn uri(&mut self, uri: Option<&'w str>) {
+        self.uris.extend(uri.filter(|uri| !uri.contains('\0')));
+    }
+
     fn item(&mut self, project: &'w StoreName, kind: ItemKind, name: &'w StoreName) {
         let key = [project.as_str(), kind.as_str(), name.as_str()];
         self.projects.insert(key[0]);
@@ -144,13 +150,13 @@ impl<'w> WantedRows<'w> {
                 match &write.change {
                     Change::Create(draft) => {
                         self.content(&draft.content);
-                        self.uris.extend(draft.uri.as_deref());
+                        self.uri(draft.uri.as_deref());
                     }
                     Change::Update(patch) => {
                         if let Some(content) = &patch.content {
                             self.content(content);
                         }
-                        self.uris.extend(patch.uri.as_deref());
+                        self.uri(patch.uri.as_deref());
                     }
                     Change::Delete => {}
                     Change::Restore { version } => {

@@ -439,6 +439,23 @@ fn twenty_migrate_at_once_and_the_tables_are_made_once() {
 }
 
 #[test]
+fn what_no_column_can_hold_is_refused_in_the_words_of_files() {
+    let Some(server) = &*SHARED else {
+        return;
+    };
+    let store = open(&place(server));
+    create_project(&store, "p").unwrap();
+    let files = Home::with_project();
+    for uri in ["x://k\0", "x://k\u{7}", "x://k e"] {
+        let wanted = resource(&files.open(), "k", at(uri, "c")).unwrap_err();
+        let refused = resource(&store, "k", at(uri, "c")).unwrap_err();
+        assert_eq!(refused.to_string(), wanted.to_string());
+        assert!(matches!(refused, StoreError::BadUri { .. }), "{refused}");
+    }
+    resource(&store, "k", at("x://k", "c")).unwrap();
+}
+
+#[test]
 fn tables_of_a_newer_twig_are_read_or_refused_as_they_say() {
     let Some(server) = &*SHARED else { return };
     let of = database(server);
