@@ -4,6 +4,7 @@
 //! writes (`postgres/pg_writer`), one that reads, and one that listens for writes of others.
 
 mod database;
+mod found_damage;
 mod isolation;
 mod loaded_rows;
 mod pg_access;

@@ -98,7 +98,7 @@ impl PgFault {
             Self::Away(reason) => offline(workspace, reason, is_write),
             Self::Damaged(what) => StoreError::Unavailable(format!(
                 "The database of workspace '{workspace}' is damaged ({what}); it was left as it is: \
-                 restore a backup, or look closer with `twig store verify`"
+                 restore a backup; `twig store verify` lists what differs"
             )),
             Self::Schema(sentence) => StoreError::Unavailable(sentence),
             Self::Sql(error) => describe_sql(&error, workspace, millis, is_write),

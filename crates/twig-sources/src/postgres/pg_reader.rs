@@ -14,11 +14,12 @@ use tokio_postgres::types::Type;
 use twig_core::plan::{ChainWalk, ChangeQuery, CheckedChain, RecordedChange, StoredProject};
 use twig_core::store::{
     Digest, Item, ItemKind, LabelName, Project, StoreError, StoreName, Summary, Version,
-    VersionQuery,
+    VersionQuery, hex,
 };
 use uuid::Uuid;
 
 use super::database::{PgDatabase, PgLine};
+use super::found_damage::FoundDamage;
 use super::isolation::read_in;
 use super::loaded_rows::lost;
 use super::pg_client::PgClient;
@@ -27,7 +28,7 @@ use super::pg_queries::{
     CaughtUp, are_all, catch_up, find_item, find_project, labels_of, one_version, read_all,
 };
 use super::pg_rows::{
-    ITEM_COLUMNS, change_columns, change_row, item_columns, item_row, label, maybe_digest, number,
+    ITEM_COLUMNS, change_columns, change_row, digest, item_columns, item_row, label, number,
     project_columns, project_row, signed, version_columns, version_row,
 };
 use super::{PgShared, PgValue, VerifiedRows, schema, uuid_of};
@@ -427,14 +428,16 @@ impl PgStoreReader {
         let until = Instant::now() + LONGEST_CHECK;
         let check = async |client: &PgClient| {
             let mut verified = VerifiedRows::default();
+            let mut damage = FoundDamage::default();
             let unlimited = "SET LOCAL statement_timeout = 0";
             client.batch_execute(unlimited).await?;
             let of = || [(shared.id, Type::UUID)];
             let rows = client.query_typed_raw(VERSIONS, of()).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
-                let (kind, name, _) = item_row(&row)?;
-                version_row(kind, &name, &row, ITEM_COLUMNS)?;
+                let version = item_row(&row)
+                    .and_then(|(kind, name, _)| version_row(kind, &name, &row, ITEM_COLUMNS));
+                damage.note(version.map(drop))?;
                 verified.versions += 1;
             }
             let sql = "SELECT digest, bytes FROM twig.content WHERE workspace = $1";
@@ -442,17 +445,27 @@ impl PgStoreReader {
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
                 let bytes: &[u8] = row.try_get(1)?;
-                if maybe_digest(&row, 0)? != Some(Sha256::digest(bytes).into()) {
-                    let what = "a content differs from what was written";
-                    return Err(PgFault::Damaged(what.to_owned()));
-                }
+                let is_right = |named: &Digest| *named == Digest::from(Sha256::digest(bytes));
+                damage.note(match digest(&row, 0) {
+                    Ok(named) if is_right(&named) => Ok(()),
+                    Ok(named) => Err(PgFault::Damaged(format!(
+                        "content {}… differs from what was written",
+                        &hex(&named)[..12]
+                    ))),
+                    Err(fault) => Err(fault),
+                })?;
                 verified.contents += 1;
             }
             let values: [PgValue<'_>; 1] = [(&shared.id, Type::UUID)];
             let lacking = client.query_typed_one(LACKING, &values).await?;
-            if number(&lacking, 0)? > 0 {
-                return Err(PgFault::Damaged("a content is missing".to_owned()));
+            match number(&lacking, 0)? {
+                0 => {}
+                1 => damage.note(Err(PgFault::Damaged("a content is missing".to_owned())))?,
+                count => damage.note(Err(PgFault::Damaged(format!(
+                    "{count} contents are missing"
+                ))))?,
             }
+            damage.end()?;
             Ok(verified)
         };
         let verified = reading.line.run(until, &async |client: &PgClient| {

@@ -4,6 +4,7 @@
 use tokio_postgres::Row;
 use twig_core::audit::ChainDigest;
 use twig_core::plan::{ChangedItem, ItemRow, RecordedChange, StoredProject};
+use twig_core::problem::shorten;
 use twig_core::store::{
     ContentInfo, Digest, ItemKind, LabelName, Noun, Operation, StoreName, Timestamp, Version,
 };
@@ -169,12 +170,15 @@ pub(super) fn kind(row: &Row, at: usize) -> Result<ItemKind, PgFault> {
 }
 
 pub(super) fn name(noun: Noun, row: &Row, at: usize) -> Result<StoreName, PgFault> {
-    StoreName::parse(noun, row.try_get(at)?)
-        .map_err(|_| PgFault::Damaged("a name is none".to_owned()))
+    let text = row.try_get(at)?;
+    StoreName::parse(noun, text)
+        .map_err(|_| PgFault::Damaged(format!("{:?} is no valid name", shorten(text, 64))))
 }
 
 pub(super) fn label(row: &Row, at: usize) -> Result<LabelName, PgFault> {
-    LabelName::parse(row.try_get(at)?).map_err(|_| PgFault::Damaged("a label is none".to_owned()))
+    let text = row.try_get(at)?;
+    LabelName::parse(text)
+        .map_err(|_| PgFault::Damaged(format!("{:?} is no valid label", shorten(text, 64))))
 }
 
 pub(super) fn number(row: &Row, at: usize) -> Result<u64, PgFault> {
@@ -194,7 +198,7 @@ pub(super) fn digest(row: &Row, at: usize) -> Result<Digest, PgFault> {
 pub(super) fn maybe_digest(row: &Row, at: usize) -> Result<Option<Digest>, PgFault> {
     let bytes: Option<&[u8]> = row.try_get(at)?;
     let digest = bytes.map(Digest::try_from).transpose();
-    digest.map_err(|_| PgFault::Damaged("a digest is none".to_owned()))
+    digest.map_err(|_| PgFault::Damaged("a digest has another length".to_owned()))
 }
 
 fn text(row: &Row, at: usize) -> Result<Option<Box<str>>, PgFault> {

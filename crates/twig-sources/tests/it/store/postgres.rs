@@ -558,7 +558,25 @@ fn an_altered_row_is_found() {
     alter("UPDATE twig.version SET author = 'tests (mcp)'");
     alter("UPDATE twig.content SET bytes = 'z'");
     let found = store.verify().unwrap_err().to_string();
-    assert!(found.contains("a content differs"), "{found}");
+    assert!(
+        found.contains("differs from what was written; content"),
+        "{found}"
+    );
+    // Everything that differs is listed, whatever stands first.
+    alter("UPDATE twig.item SET name = 'a\nb'");
+    alter(
+        "DELETE FROM twig.content WHERE digest = (SELECT content FROM twig.version WHERE number = 1)",
+    );
+    let found = store.verify().unwrap_err().to_string();
+    let listed: Vec<&str> = found.split("; ").collect();
+    assert_eq!(listed.len(), 6, "{found}");
+    for expected in [
+        r#""a\nb" is no valid name"#,
+        "a content is missing",
+        "`twig store verify` lists what differs",
+    ] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
 }
 
 /// With `freshness` at zero, an acknowledged write is in the next answer of every server.
