@@ -6,15 +6,28 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use twig_core::Limits;
 use twig_core::store::{
     Author, Change, Item, ItemKind, LabelChange, LabelName, LabelWrite, Store, StoreError, Write,
 };
-use twig_sources::{StoreRoles, WorkspaceStore};
+use twig_sources::{Access, StorePlace, StoreRoles, WorkspaceStore};
 use twig_testkit::{PgServer, figure, rounds};
 
 use super::postgres::{SHARED, database, open, place, place_at, said};
 use super::support::*;
 use crate::support::LONG;
+
+/// A server whose projects have room for what is written during hundreds of events.
+fn roomy(place: &StorePlace) -> WorkspaceStore {
+    let limits = Limits {
+        project_items: 10_000_000,
+        project_history: 1 << 40,
+        ..Limits::default()
+    };
+    place
+        .open(&name("default"), Access::Write, &limits)
+        .unwrap()
+}
 
 /// The pause before a refused write is made again: others need the processor, too.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -139,7 +152,7 @@ fn what_was_acknowledged_survives_restarts_of_the_server() {
         return;
     };
     let place = place(&server);
-    let stores = [open(&place), open(&place)];
+    let stores = [roomy(&place), roomy(&place)];
     create_project(&stores[0], "p").unwrap();
     let (mut acknowledged, mut unknown) = (Vec::new(), 0);
     let mut recovery = Duration::ZERO;
@@ -167,7 +180,7 @@ fn a_synchronous_standby_that_is_promoted_has_every_acknowledged_write() {
         let of = database(&primary);
         let place = place_at(&primary.url_with(&standby, &of));
         place.migrate(StoreRoles::default()).unwrap();
-        let stores = [open(&place), open(&place)];
+        let stores = [roomy(&place), roomy(&place)];
         create_project(&stores[0], "p").unwrap();
         let mut promoted = Instant::now();
         let written = write_during(&stores, "a", || {
