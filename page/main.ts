@@ -37,6 +37,7 @@ async function exchange(body: object): Promise<boolean> {
 }
 
 function showEnter(failed = ""): void {
+  leaveScreen();
   screen = "enter";
   document.body.dataset.locked = "";
   live("off");
@@ -117,8 +118,7 @@ async function show(isLive = false): Promise<void> {
     if (isSame && html === current) { renew(); return; }
     if (isSame) { refresh(parts); current = html; renew(); return; }
     current = html;
-    cleanup.forEach((end) => end());
-    cleanup = [];
+    leaveScreen();
     screen = here.name;
     put(main, html);
     if (here.name === "library") startList();
@@ -167,7 +167,13 @@ function renew(): void {
   if (screen === "library") refreshPeek();
 }
 
+function leaveScreen(): void {
+  cleanup.forEach((end) => end());
+  cleanup = [];
+}
+
 function blank(title: string, text: string): void {
+  leaveScreen();
   const box = make("div", "", { className: "blank" });
   const back = make("p", `${text} `);
   back.append(make("a", "Go to the library", { href: "/" }));

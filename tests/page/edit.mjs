@@ -1,7 +1,7 @@
 // The editor (tests 3, 12, 20 to 26 and 32).
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { agent, check, entered, fileOf, home, library, origin, run, startServer, stopServer, until } from "./kit.mjs";
+import { agent, check, entered, fileOf, home, library, link, origin, run, startServer, stopServer, until } from "./kit.mjs";
 import { violations } from "./screens.mjs";
 
 const REVIEW = "team/prompts/review.md";
@@ -384,6 +384,17 @@ export default async function edit({ shots }) {
   await run(["project", "delete", "orchard", "--yes"]);
   await tab.getByText("renamed or removed meanwhile").waitFor();
   check(await text(tab) === "Pick all.\n", "a project that is deleted takes no draft along");
+
+  // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
+  await tab.goto(edited("team:plan"));
+  await ready(tab);
+  await type(tab, "Typed before the key was forgotten.");
+  await run(["page", "--forget"]);
+  await tab.getByLabel("Key").waitFor();
+  const hasDraft = () => tab.evaluate(() => Object.entries(localStorage).some(([key, it]) => key.startsWith("twig-edit") && it.includes("before the key was forgotten")));
+  await until("what was typed is kept when the key is forgotten", hasDraft);
+  await tab.goto(await link());
+  await tab.locator("a.row").first().waitFor();
 
   // A key that only reads (3)
   check(existsSync(join(home, ".local/state/twig/replaced")), "what was replaced is kept");
