@@ -202,7 +202,10 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.pathname + link.search + link.hash);
 });
+const isEntering = () => location.hash.startsWith("#enter=");
+addEventListener("hashchange", () => { if (isEntering()) void enter(); });
 addEventListener("popstate", (event) => {
+  if (isEntering()) return;
   syncQuery();
   void show().then(() => scrollTo(0, (event.state as { top?: number } | null)?.top ?? 0));
 });
@@ -835,6 +838,8 @@ async function enter(): Promise<void> {
     const isIn = await exchange({ code }).catch(() => false);
     if (!isIn && !localStorage.getItem(KEY)) { showEnter("This link was used already, or it is older than a minute."); return; }
   }
+  // A link in a page that is open already changes nothing that is shown.
+  if (screen && screen !== "enter") return;
   if (localStorage.getItem(KEY)) start(); else showEnter();
 }
 

@@ -393,8 +393,13 @@ export default async function edit({ shots }) {
   await tab.getByLabel("Key").waitFor();
   const hasDraft = () => tab.evaluate(() => Object.entries(localStorage).some(([key, it]) => key.startsWith("twig-edit") && it.includes("before the key was forgotten")));
   await until("what was typed is kept when the key is forgotten", hasDraft);
-  await tab.goto(await link());
-  await tab.locator("a.row").first().waitFor();
+
+  // A link in the open tab
+  await tab.evaluate((address) => { location.hash = new URL(address).hash; }, await link());
+  await ready(tab);
+  check(new URL(tab.url()).hash === "", "a link that is pasted into the open page opens it, and leaves the address");
+  await tab.evaluate((address) => { location.hash = new URL(address).hash; }, await link());
+  await until("it leaves the address of a page that was open already", () => new URL(tab.url()).hash === "");
 
   // A key that only reads (3)
   check(existsSync(join(home, ".local/state/twig/replaced")), "what was replaced is kept");
