@@ -1,7 +1,7 @@
 // The editor's screen: a text with what is wrong with it and what the model would get of it. Nothing is
 // saved before its difference was shown, and a draft is kept in this browser until it is saved.
 
-import { Missing, NoKey, ask, at, main, make, page, put, say } from "./base";
+import { Missing, NoKey, ask, at, main, make, page, put, say, toClipboard } from "./base";
 
 export interface Found {
   line: number | null; column: number | null; width: number;
@@ -104,6 +104,17 @@ class TwigEditor extends HTMLElement {
 }
 customElements.define("twig-editor", TwigEditor);
 
+/** The drafts of a text that is not there, to copy. */
+export function showDrafts(box: Element, query: URLSearchParams): void {
+  for (const { draft } of draftsOf(query)) {
+    const notice = make("div", "", { className: "notice" });
+    const copy = make("button", "Copy", { type: "button", className: "button" });
+    copy.addEventListener("click", () => void toClipboard(draft.text));
+    notice.append(make("p", `A draft of this text was kept ${draftedAt(draft)}.`), copy);
+    box.append(notice, make("pre", draft.text, { className: "text" }));
+  }
+}
+
 /** Looks whether somebody else has changed what is edited; does nothing without an editor. */
 export let refreshEdit: () => void = () => undefined;
 
@@ -111,9 +122,10 @@ export let refreshEdit: () => void = () => undefined;
 export function startEdit(): () => void {
   const root = main.querySelector<HTMLElement>(".edit");
   const editor = root?.querySelector<TwigEditor>("twig-editor");
-  if (!root || !editor) return () => undefined;
+  if (!root) return () => undefined;
   const item = JSON.parse(root.dataset.item!) as { prompt?: string; document?: string; manifest?: string };
   const query = new URLSearchParams(Object.entries(item).map(([key, value]) => [key, String(value)]));
+  if (!editor) { showDrafts(root, query); return () => undefined; }
   const source = `/page/source?${query}`;
   const newKey = () => `${draftName(query)} ${Math.random()}`;
   let draftKey = newKey();
@@ -130,7 +142,9 @@ export function startEdit(): () => void {
   try { undo = JSON.parse(sessionStorage.getItem(undoKey) ?? "null") as Undo | null; } catch { /* none */ }
   const canUndo = () => undo?.of === digest && !isChanged();
   let kept = "";
-  const isChanged = () => editor.text !== base;
+  // What was removed is a draft, changed or not.
+  let isGone = false;
+  const isChanged = () => isGone || editor.text !== base;
   undoButton.disabled = !canUndo();
 
   // What was typed and not saved
@@ -261,12 +275,33 @@ export function startEdit(): () => void {
 
   // Saving
 
-  const failed = (text: string) => {
+  /** What ends by itself goes as soon as the text is there again. */
+  const failed = (text: string, ends = false) => {
     const shown = main.querySelector("#edit-failure") ?? make("p", "", { id: "edit-failure", className: "failure" });
     shown.setAttribute("role", "alert");
+    shown.toggleAttribute("data-ends", ends);
     // What is between backticks is code.
     shown.replaceChildren(...text.split("`").map((part, n) => n % 2 ? make("code", part) : part));
     root.querySelector(".editing")!.before(shown);
+  };
+  const KEPT = "Your draft is kept in this browser";
+  const gone = (text: string) => {
+    if (isGone || !root.isConnected) return;
+    isGone = true;
+    keep();
+    failed(`${text} ${KEPT}: copy it from here.`, true);
+  };
+  const refused = async (answer: Response) => {
+    failed(await why(answer));
+    // Perhaps there is nothing to save to any more.
+    isGone = false;
+    void look();
+  };
+  const unanswered = (error: unknown) => {
+    if (error instanceof NoKey) void page.show();
+    else if (error instanceof Missing) { isGone = false; gone("It was renamed or removed meanwhile."); }
+    else if (error instanceof TypeError) failed(`The server does not answer. ${KEPT}.`, true);
+    else failed(`The server has an error (${(error as Error).message}). ${KEPT}.`);
   };
   const settled = (text: string, now: string) => {
     base = text;
@@ -292,7 +327,7 @@ export function startEdit(): () => void {
     try {
       const answer = await sent(body);
       if (answer.status === 412) { conflict(await answer.json() as Theirs); if (theirs) void compare(); return false; }
-      if (!answer.ok) { failed(await why(answer)); return false; }
+      if (!answer.ok) { await refused(answer); return false; }
       const saved = await answer.json() as Saved;
       const before = base;
       if (text === null) {
@@ -308,8 +343,7 @@ export function startEdit(): () => void {
       later();
       return true;
     } catch (error) {
-      if (error instanceof NoKey) void page.show();
-      else failed(error instanceof Missing ? "It was renamed or removed meanwhile. Your draft is kept in this browser: copy it from here." : "The server does not answer. Your draft is kept in this browser.");
+      unanswered(error);
       return false;
     }
   };
@@ -346,8 +380,8 @@ export function startEdit(): () => void {
     keep();
     try {
       const answer = await ask(`/page/${what}`, posted({ item, ...body }), SAID);
-      if (!answer.ok) failed(await why(answer)); else shown(await answer.json() as T);
-    } catch { failed("The server does not answer. Your draft is kept in this browser."); }
+      if (!answer.ok) await refused(answer); else shown(await answer.json() as T);
+    } catch (error) { unanswered(error); }
     isAsking = false;
   };
   /** Shows what would change, and saves it if that is wanted. */
@@ -424,11 +458,15 @@ export function startEdit(): () => void {
   // Somebody else
 
   const look = async () => {
-    if (document.hidden || theirs) return;
+    const ending = main.querySelector("#edit-failure[data-ends]");
+    if (document.hidden || (theirs && !ending)) return;
     const before = digest;
     try {
       const answer = await ask(source, { headers: { "If-None-Match": `"${digest}"` } }, SAID);
-      if (!answer.ok || before !== digest || !root.isConnected) return;
+      if (answer.status === 403) { gone(await why(answer)); return; }
+      isGone = false;
+      ending?.remove();
+      if (!answer.ok || theirs || before !== digest || !root.isConnected) return;
       const now = await answer.json() as Theirs;
       if (now.digest === digest) return;
       if (isChanged() && same(now.text) !== editor.text) { conflict(now); return; }
@@ -437,7 +475,7 @@ export function startEdit(): () => void {
       say("The text changed on disk");
       later();
     } catch (error) {
-      if (error instanceof Missing) failed("It was renamed or removed meanwhile. Your draft is kept in this browser.");
+      if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
     }
   };
   refreshEdit = () => void look();

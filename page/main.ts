@@ -2,7 +2,7 @@
 // Everything that is shown was made by the server; this file never makes HTML of text.
 
 import { KEY, Missing, NAME, NoKey, type Place, ask, at, extended, fragment, main, make, page, parsed, put, query, say, toClipboard, update } from "./base";
-import { refreshEdit, startEdit, startNew } from "./edit";
+import { refreshEdit, showDrafts, startEdit, startNew } from "./edit";
 import { startHistory, stepHistory } from "./history";
 import { type Command, openPalette, remember } from "./palette";
 import { refreshPeek, startPeek } from "./peek";
@@ -79,8 +79,8 @@ function place(isLive = false): Place {
   if (path.startsWith("/d/")) return { name: "document", path: `/page/document?uri=${encodeURIComponent(rest(3))}${raw}`, title: rest(3) };
   if (path === "/new") return { name: "new", path: `/page/new${location.search}`, title: "New prompt" };
   if (path === "/edit" || path.startsWith("/edit/")) {
-    const asked = new URLSearchParams(location.search);
-    if (path.length > 6) asked.set("prompt", rest(6));
+    // In the order in which the editor names its text.
+    const asked = new URLSearchParams(`${path.length > 6 ? `prompt=${encodeURIComponent(rest(6))}&` : ""}${location.search.slice(1)}`);
     return { name: "edit", path: `/page/edit?${asked}`, title: `Edit ${asked.get("prompt") ?? asked.get("document") ?? asked.get("manifest") ?? ""}` };
   }
   if (path === "/problems") return { name: "problems", path: "/page/problems", title: "Problems" };
@@ -132,7 +132,10 @@ async function show(isLive = false): Promise<void> {
   } catch (error) {
     if (turn !== asked || (error as Error).name === "AbortError") return;
     if (error instanceof NoKey) showEnter();
-    else if (error instanceof Missing) blank("Not found.", "It was renamed or removed, or you may not read it.");
+    else if (error instanceof Missing) {
+      blank("Not found.", "It was renamed or removed, or you may not read it.");
+      if (here.name === "edit") showDrafts(main.firstElementChild!, new URLSearchParams(here.path.split("?")[1]));
+    }
     else { live("off"); if (!isLive) blank("The server does not answer.", "This page tries again by itself."); }
   } finally {
     if (!isLive) opening -= 1;

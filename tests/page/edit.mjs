@@ -384,6 +384,41 @@ export default async function edit({ shots }) {
   await run(["project", "delete", "orchard", "--yes"]);
   await tab.getByText("renamed or removed meanwhile").waitFor();
   check(await text(tab) === "Pick all.\n", "a project that is deleted takes no draft along");
+  await tab.reload();
+  await tab.getByText("Not found.").waitFor();
+  check(await tab.locator("pre.text").textContent() === "Pick all.\n", "and the draft is there to copy after a reload");
+
+  // A file that is deleted while it is edited
+  const plan = read("team/prompts/plan.md");
+  await tab.goto(edited("team:plan"));
+  await ready(tab);
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
+  await type(tab, "Typed while it was deleted.");
+  rmSync(fileOf("team/prompts/plan.md"));
+  const told = tab.getByText("Your draft is kept in this browser");
+  await told.waitFor();
+  check((await tab.locator("#edit-failure").innerText()).includes("its file was deleted"), "a file that is deleted is told");
+  await tab.keyboard.press("Control+s");
+  await until("a save of it tells the same", async () => (await tab.locator("#edit-failure").innerText()).includes("Your draft is kept"));
+  check(await text(tab) === "Typed while it was deleted.", "and the text stays");
+  await tab.reload();
+  await tab.getByText("A draft of this text was kept").waitFor();
+  check(await tab.locator("pre.text").textContent() === "Typed while it was deleted.", "after a reload the draft is shown");
+  await seen(context, tab, "deleted", shots);
+  await tab.getByRole("button", { name: "Copy", exact: true }).click();
+  await until("and copied", async () => await tab.evaluate(() => navigator.clipboard.readText()) === "Typed while it was deleted.");
+  writeFileSync(fileOf("team/prompts/plan.md"), plan);
+  await until("a file that is back is edited again", async () => { await tab.reload(); return tab.locator("twig-editor[data-rich]").waitFor({ timeout: 2000 }).then(() => true, () => false); }, 10);
+  await tab.getByRole("button", { name: "Go on with it" }).click();
+  check(await text(tab) === "Typed while it was deleted.", "with its draft");
+
+  // Without an answer
+  await stopServer();
+  await tab.keyboard.press("Control+s");
+  await tab.getByText("The server does not answer.").waitFor();
+  await startServer();
+  await tab.locator("#edit-failure").waitFor({ state: "detached" });
+  check(await text(tab) === "Typed while it was deleted.", "a server that is back takes the notice away, and nothing else");
 
   // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
   await tab.goto(edited("team:plan"));
