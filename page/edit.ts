@@ -1,7 +1,7 @@
 // The editor's screen: a text with what is wrong with it and what the model would get of it. Nothing is
 // saved before its difference was shown, and a draft is kept in this browser until it is saved.
 
-import { Missing, NoKey, ask, at, main, make, page, put, say } from "./base";
+import { Missing, NoKey, ask, at, main, make, page, put, say, toClipboard } from "./base";
 
 export interface Found {
   line: number | null; column: number | null; width: number;
@@ -16,6 +16,7 @@ export interface CursorSuggestions {
   items: { label: string; kind: string; detail: string | null; about: string | null }[];
 }
 interface Draft { text: string; digest: string; at: number; base?: string }
+interface KeptDraft { key: string; json: string; draft: Draft }
 interface Saved { digest: string; version: number | null; replaced: string | null; note: string | null }
 interface Undo { of: string; replaced?: string; text?: string }
 interface Theirs { text: string; digest: string }
@@ -25,6 +26,9 @@ const PLAIN = "twig-plain";
 /** Answers in words, which are shown where the question was asked. */
 const SAID = [304, 400, 403, 409, 412, 413, 428, 503, 507];
 const same = (text: string) => text.replace(/\r\n?/g, "\n");
+/** How many drafts of one text are kept, and for how many milliseconds. */
+const DRAFTS = 20;
+const DRAFT_AGE = 60 * 86_400_000;
 const clock = (at: number) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 /** Keeps something for this tab, if there is room for it. */
 const keepInTab = (key: string, text: string) => { try { sessionStorage.setItem(key, text); } catch { sessionStorage.removeItem(key); } };
@@ -33,6 +37,25 @@ const why = async (answer: Response): Promise<string> =>
   ?? (answer.status === 413 ? "The text is too long: the page edits up to 1 MiB." : "The server refuses this.");
 const posted = (body: object, signal: AbortSignal | null = null): RequestInit =>
   ({ method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+const draftName = (query: URLSearchParams) => `twig-edit ${query}`;
+/** The drafts of a text in this browser, the newest first. Every editor has its own, so none replaces another. */
+function draftsOf(query: URLSearchParams, own = "", saved: string | null = null): KeptDraft[] {
+  const name = draftName(query);
+  const found: KeptDraft[] = [];
+  for (const key of Object.keys(localStorage)) {
+    if (key === own || !`${key} `.startsWith(`${name} `)) continue;
+    const json = localStorage.getItem(key)!;
+    try { found.push({ key, json, draft: JSON.parse(json) as Draft }); } catch { localStorage.removeItem(key); }
+  }
+  found.sort((a, b) => b.draft.at - a.draft.at);
+  return found.filter(({ key, draft }, n) => {
+    const stays = n < DRAFTS && Date.now() - draft.at < DRAFT_AGE && draft.text !== saved;
+    if (!stays) localStorage.removeItem(key);
+    return stays;
+  });
+}
+const draftedAt = ({ at }: Draft) => `at ${new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
 
 /** A text area that becomes an editor when that is loaded. */
 class TwigEditor extends HTMLElement {
@@ -81,6 +104,17 @@ class TwigEditor extends HTMLElement {
 }
 customElements.define("twig-editor", TwigEditor);
 
+/** The drafts of a text that is not there, to copy. */
+export function showDrafts(box: Element, query: URLSearchParams): void {
+  for (const { draft } of draftsOf(query)) {
+    const notice = make("div", "", { className: "notice" });
+    const copy = make("button", "Copy", { type: "button", className: "button" });
+    copy.addEventListener("click", () => void toClipboard(draft.text));
+    notice.append(make("p", `A draft of this text was kept ${draftedAt(draft)}.`), copy);
+    box.append(notice, make("pre", draft.text, { className: "text" }));
+  }
+}
+
 /** Looks whether somebody else has changed what is edited; does nothing without an editor. */
 export let refreshEdit: () => void = () => undefined;
 
@@ -88,11 +122,13 @@ export let refreshEdit: () => void = () => undefined;
 export function startEdit(): () => void {
   const root = main.querySelector<HTMLElement>(".edit");
   const editor = root?.querySelector<TwigEditor>("twig-editor");
-  if (!root || !editor) return () => undefined;
+  if (!root) return () => undefined;
   const item = JSON.parse(root.dataset.item!) as { prompt?: string; document?: string; manifest?: string };
   const query = new URLSearchParams(Object.entries(item).map(([key, value]) => [key, String(value)]));
+  if (!editor) { showDrafts(root, query); return () => undefined; }
   const source = `/page/source?${query}`;
-  const draftKey = `twig-edit ${query}`;
+  const newKey = () => `${draftName(query)} ${Math.random()}`;
+  let draftKey = newKey();
   const undoKey = `twig-undo ${query}`;
   editor.dataset.left = `twig-left ${query}`;
   const save = at<HTMLButtonElement>("save")!;
@@ -106,19 +142,26 @@ export function startEdit(): () => void {
   try { undo = JSON.parse(sessionStorage.getItem(undoKey) ?? "null") as Undo | null; } catch { /* none */ }
   const canUndo = () => undo?.of === digest && !isChanged();
   let kept = "";
-  const isChanged = () => editor.text !== base;
+  // What was removed is a draft, changed or not.
+  let isGone = false;
+  const isChanged = () => isGone || editor.text !== base;
   undoButton.disabled = !canUndo();
 
   // What was typed and not saved
 
-  const keep = () => {
-    if (editor.text === kept) return;
-    kept = editor.text;
+  const tell = (text: string) => { const shown = at("kept"); if (shown) shown.textContent = text; };
+  /** Keeps what was typed; false if there is no room for it. */
+  const keep = (): boolean => {
+    const { text } = editor;
+    // Another tab may have discarded it.
+    if (text === kept && (!isChanged() || draftKey in localStorage)) return true;
     if (isChanged()) {
       const now = Date.now();
-      try { localStorage.setItem(draftKey, JSON.stringify({ text: kept, digest, at: now, base } satisfies Draft)); } catch { at("kept")!.textContent = "no room for a draft"; return; }
-      at("kept")!.textContent = `draft kept ${clock(now)}`;
+      try { localStorage.setItem(draftKey, JSON.stringify({ text, digest, at: now, base } satisfies Draft)); } catch { tell("no room for a draft"); return false; }
+      tell(`draft kept ${clock(now)}`);
     } else forget();
+    kept = text;
+    return true;
   };
   /** What can be undone in the text goes with this tab. */
   const leave = () => {
@@ -126,13 +169,45 @@ export function startEdit(): () => void {
     const state = editor.handle?.state();
     if (state) keepInTab(editor.dataset.left!, state);
   };
-  const forget = () => { localStorage.removeItem(draftKey); at("kept")!.textContent = ""; };
-  let draft: Draft | null = null;
-  try { draft = JSON.parse(localStorage.getItem(draftKey) ?? "null") as Draft | null; } catch { forget(); }
-  if (draft && draft.text !== base) {
-    at("drafted-at")!.textContent = `at ${clock(draft.at)}${draft.digest === digest ? "" : ", of an earlier text than the one that is saved now"}`;
-    at("drafted")!.hidden = false;
-  } else forget();
+  const forget = () => { localStorage.removeItem(draftKey); tell(""); };
+  const offer = at("drafted")!;
+  offer.remove();
+  offer.removeAttribute("id");
+  let offered: HTMLElement[] = [];
+  /** Offers what was kept before, and by other tabs. It stays until it is taken or discarded. */
+  const offerDrafts = () => {
+    offered.forEach((it) => it.remove());
+    offered = draftsOf(query, draftKey, base).map((it) => {
+      const shown = offer.cloneNode(true) as HTMLElement;
+      shown.hidden = false;
+      shown.querySelector("span")!.textContent = `${draftedAt(it.draft)}${it.draft.digest === digest ? "" : ", of an earlier text than the one that is saved now"}`;
+      const [take, discard] = shown.querySelectorAll("button");
+      take!.addEventListener("click", () => takeDraft(it));
+      discard!.addEventListener("click", () => dropDraft(it));
+      return shown;
+    });
+    at("conflict")!.before(...offered);
+  };
+  const dropDraft = ({ key, json }: KeptDraft) => {
+    // Its tab may have gone on since.
+    if (localStorage.getItem(key) === json) localStorage.removeItem(key);
+    offerDrafts();
+  };
+  const takeDraft = (it: KeptDraft) => {
+    const { text, digest: from, base: was } = it.draft;
+    // What was typed here becomes a draft that is offered.
+    if (!keep()) return;
+    draftKey = newKey();
+    kept = "";
+    const now = { text: base, digest };
+    editor.text = text;
+    // It was made from an earlier text: the same question as if that had changed just now.
+    if (from !== digest && was !== undefined) { [base, digest] = [was, from]; conflict(now); }
+    changed();
+    if (keep()) dropDraft(it); else offerDrafts();
+    editor.handle?.focus();
+  };
+  offerDrafts();
 
   // Problems and preview, while one types
 
@@ -200,12 +275,33 @@ export function startEdit(): () => void {
 
   // Saving
 
-  const failed = (text: string) => {
+  /** What ends by itself goes as soon as the text is there again. */
+  const failed = (text: string, ends = false) => {
     const shown = main.querySelector("#edit-failure") ?? make("p", "", { id: "edit-failure", className: "failure" });
     shown.setAttribute("role", "alert");
+    shown.toggleAttribute("data-ends", ends);
     // What is between backticks is code.
     shown.replaceChildren(...text.split("`").map((part, n) => n % 2 ? make("code", part) : part));
     root.querySelector(".editing")!.before(shown);
+  };
+  const KEPT = "Your draft is kept in this browser";
+  const gone = (text: string) => {
+    if (isGone || !root.isConnected) return;
+    isGone = true;
+    keep();
+    failed(`${text} ${KEPT}: copy it from here.`, true);
+  };
+  const refused = async (answer: Response) => {
+    failed(await why(answer));
+    // Perhaps there is nothing to save to any more.
+    isGone = false;
+    void look();
+  };
+  const unanswered = (error: unknown) => {
+    if (error instanceof NoKey) void page.show();
+    else if (error instanceof Missing) { isGone = false; gone("It was renamed or removed meanwhile."); }
+    else if (error instanceof TypeError) failed(`The server does not answer. ${KEPT}.`, true);
+    else failed(`The server has an error (${(error as Error).message}). ${KEPT}.`);
   };
   const settled = (text: string, now: string) => {
     base = text;
@@ -231,7 +327,7 @@ export function startEdit(): () => void {
     try {
       const answer = await sent(body);
       if (answer.status === 412) { conflict(await answer.json() as Theirs); if (theirs) void compare(); return false; }
-      if (!answer.ok) { failed(await why(answer)); return false; }
+      if (!answer.ok) { await refused(answer); return false; }
       const saved = await answer.json() as Saved;
       const before = base;
       if (text === null) {
@@ -242,13 +338,12 @@ export function startEdit(): () => void {
       undo = saved.replaced ? { of: digest, ...(isStored ? { text: before } : { replaced: saved.replaced }) } : null;
       keepInTab(undoKey, JSON.stringify(undo));
       undoButton.disabled = !canUndo();
-      at("kept")!.textContent = saved.version ? `saved as version ${saved.version}` : "saved";
+      tell(saved.version ? `saved as version ${saved.version}` : "saved");
       say(saved.note ?? (saved.version ? `Saved as version ${saved.version}` : "Saved"), true);
       later();
       return true;
     } catch (error) {
-      if (error instanceof NoKey) void page.show();
-      else failed(error instanceof Missing ? "It was renamed or removed meanwhile. Your draft is kept in this browser: copy it from here." : "The server does not answer. Your draft is kept in this browser.");
+      unanswered(error);
       return false;
     }
   };
@@ -285,8 +380,8 @@ export function startEdit(): () => void {
     keep();
     try {
       const answer = await ask(`/page/${what}`, posted({ item, ...body }), SAID);
-      if (!answer.ok) failed(await why(answer)); else shown(await answer.json() as T);
-    } catch { failed("The server does not answer. Your draft is kept in this browser."); }
+      if (!answer.ok) await refused(answer); else shown(await answer.json() as T);
+    } catch (error) { unanswered(error); }
     isAsking = false;
   };
   /** Shows what would change, and saves it if that is wanted. */
@@ -348,17 +443,6 @@ export function startEdit(): () => void {
       if (isOn) void editor.load(); else { keep(); void page.show(); }
     },
     delete: remove,
-    restore: () => {
-      const { text, digest: from, base: was } = draft!;
-      const now = { text: base, digest };
-      editor.text = text;
-      at("drafted")!.hidden = true;
-      // It was made from an earlier text: the same question as if that had changed just now.
-      if (from !== digest && was !== undefined) { [base, digest] = [was, from]; conflict(now); }
-      changed();
-      editor.handle?.focus();
-    },
-    discard: () => { forget(); at("drafted")!.hidden = true; },
     compare: () => void compare(),
     theirs: () => { if (theirs) { editor.text = theirs.text; settled(theirs.text, theirs.digest); later(); } },
     // Saved on top of what is there now, once what that changes was shown.
@@ -374,11 +458,15 @@ export function startEdit(): () => void {
   // Somebody else
 
   const look = async () => {
-    if (document.hidden || theirs) return;
+    const ending = main.querySelector("#edit-failure[data-ends]");
+    if (document.hidden || (theirs && !ending)) return;
     const before = digest;
     try {
       const answer = await ask(source, { headers: { "If-None-Match": `"${digest}"` } }, SAID);
-      if (!answer.ok || before !== digest || !root.isConnected) return;
+      if (answer.status === 403) { gone(await why(answer)); return; }
+      isGone = false;
+      ending?.remove();
+      if (!answer.ok || theirs || before !== digest || !root.isConnected) return;
       const now = await answer.json() as Theirs;
       if (now.digest === digest) return;
       if (isChanged() && same(now.text) !== editor.text) { conflict(now); return; }
@@ -387,7 +475,7 @@ export function startEdit(): () => void {
       say("The text changed on disk");
       later();
     } catch (error) {
-      if (error instanceof Missing) failed("It was renamed or removed meanwhile. Your draft is kept in this browser.");
+      if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
     }
   };
   refreshEdit = () => void look();

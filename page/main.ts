@@ -2,7 +2,7 @@
 // Everything that is shown was made by the server; this file never makes HTML of text.
 
 import { KEY, Missing, NAME, NoKey, type Place, ask, at, extended, fragment, main, make, page, parsed, put, query, say, toClipboard, update } from "./base";
-import { refreshEdit, startEdit, startNew } from "./edit";
+import { refreshEdit, showDrafts, startEdit, startNew } from "./edit";
 import { startHistory, stepHistory } from "./history";
 import { type Command, openPalette, remember } from "./palette";
 import { refreshPeek, startPeek } from "./peek";
@@ -37,6 +37,7 @@ async function exchange(body: object): Promise<boolean> {
 }
 
 function showEnter(failed = ""): void {
+  leaveScreen();
   screen = "enter";
   document.body.dataset.locked = "";
   live("off");
@@ -78,8 +79,8 @@ function place(isLive = false): Place {
   if (path.startsWith("/d/")) return { name: "document", path: `/page/document?uri=${encodeURIComponent(rest(3))}${raw}`, title: rest(3) };
   if (path === "/new") return { name: "new", path: `/page/new${location.search}`, title: "New prompt" };
   if (path === "/edit" || path.startsWith("/edit/")) {
-    const asked = new URLSearchParams(location.search);
-    if (path.length > 6) asked.set("prompt", rest(6));
+    // In the order in which the editor names its text.
+    const asked = new URLSearchParams(`${path.length > 6 ? `prompt=${encodeURIComponent(rest(6))}&` : ""}${location.search.slice(1)}`);
     return { name: "edit", path: `/page/edit?${asked}`, title: `Edit ${asked.get("prompt") ?? asked.get("document") ?? asked.get("manifest") ?? ""}` };
   }
   if (path === "/problems") return { name: "problems", path: "/page/problems", title: "Problems" };
@@ -117,8 +118,7 @@ async function show(isLive = false): Promise<void> {
     if (isSame && html === current) { renew(); return; }
     if (isSame) { refresh(parts); current = html; renew(); return; }
     current = html;
-    cleanup.forEach((end) => end());
-    cleanup = [];
+    leaveScreen();
     screen = here.name;
     put(main, html);
     if (here.name === "library") startList();
@@ -132,7 +132,10 @@ async function show(isLive = false): Promise<void> {
   } catch (error) {
     if (turn !== asked || (error as Error).name === "AbortError") return;
     if (error instanceof NoKey) showEnter();
-    else if (error instanceof Missing) blank("Not found.", "It was renamed or removed, or you may not read it.");
+    else if (error instanceof Missing) {
+      blank("Not found.", "It was renamed or removed, or you may not read it.");
+      if (here.name === "edit") showDrafts(main.firstElementChild!, new URLSearchParams(here.path.split("?")[1]));
+    }
     else { live("off"); if (!isLive) blank("The server does not answer.", "This page tries again by itself."); }
   } finally {
     if (!isLive) opening -= 1;
@@ -167,7 +170,13 @@ function renew(): void {
   if (screen === "library") refreshPeek();
 }
 
+function leaveScreen(): void {
+  cleanup.forEach((end) => end());
+  cleanup = [];
+}
+
 function blank(title: string, text: string): void {
+  leaveScreen();
   const box = make("div", "", { className: "blank" });
   const back = make("p", `${text} `);
   back.append(make("a", "Go to the library", { href: "/" }));
@@ -196,7 +205,10 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.pathname + link.search + link.hash);
 });
+const isEntering = () => location.hash.startsWith("#enter=");
+addEventListener("hashchange", () => { if (isEntering()) void enter(); });
 addEventListener("popstate", (event) => {
+  if (isEntering()) return;
   syncQuery();
   void show().then(() => scrollTo(0, (event.state as { top?: number } | null)?.top ?? 0));
 });
@@ -829,6 +841,8 @@ async function enter(): Promise<void> {
     const isIn = await exchange({ code }).catch(() => false);
     if (!isIn && !localStorage.getItem(KEY)) { showEnter("This link was used already, or it is older than a minute."); return; }
   }
+  // A link in a page that is open already changes nothing that is shown.
+  if (screen && screen !== "enter") return;
   if (localStorage.getItem(KEY)) start(); else showEnter();
 }
 

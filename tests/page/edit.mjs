@@ -1,7 +1,7 @@
 // The editor (tests 3, 12, 20 to 26 and 32).
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { agent, check, entered, fileOf, home, library, origin, run, startServer, stopServer, until } from "./kit.mjs";
+import { agent, check, entered, fileOf, home, library, link, origin, run, startServer, stopServer, until } from "./kit.mjs";
 import { violations } from "./screens.mjs";
 
 const REVIEW = "team/prompts/review.md";
@@ -153,11 +153,11 @@ export default async function edit({ shots }) {
   await until("a draft is kept", async () => (await tab.locator("#kept").textContent()).startsWith("draft kept"));
   await tab.goto(`${origin}/problems`);
   await tab.goto(edited("team:review"));
-  await tab.getByText("A draft of this text was kept").waitFor();
+  await tab.getByText("A draft of this text was kept").first().waitFor();
   await ready(tab);
   await seen(context, tab, "draft", shots);
   check(await text(tab) === before, "a draft is offered, and not put in unasked");
-  await tab.getByRole("button", { name: "Go on with it" }).click();
+  await tab.getByRole("button", { name: "Go on with it" }).first().click();
   check(await text(tab) === "A draft that is not saved.", "what was typed survives a reload");
   const crash = await newTab();
   await crash.goto(edited("team:code-review"));
@@ -168,13 +168,49 @@ export default async function edit({ shots }) {
   await crash.close().catch(() => undefined);
   const again = await newTab();
   await again.goto(edited("team:code-review"));
-  await again.getByRole("button", { name: "Go on with it" }).click();
+  await again.getByRole("button", { name: "Go on with it" }).first().click();
   check(await text(again) === "Typed before the crash.", "what was typed survives a crash");
   await again.goto(edited("team:code-review"));
-  await again.getByRole("button", { name: "Discard it" }).click();
+  const kept = again.getByRole("button", { name: "Go on with it" });
+  const discard = again.getByRole("button", { name: "Discard it" });
+  await discard.first().waitFor();
+  while (await discard.count()) await discard.first().click();
   await again.reload();
   await ready(again);
-  check(await again.locator("#drafted").isHidden(), "a draft that was discarded is gone");
+  check(await discard.count() === 0, "a draft that was discarded is gone");
+
+  // What is offered stays until it is taken or discarded
+  const words = async (page, typed) => {
+    await type(page, typed);
+    await until(`a draft is kept: ${typed}`, async () => (await page.locator("#kept").textContent()).startsWith("draft kept"));
+  };
+  await words(again, "FIRST long work");
+  await again.goto(`${origin}/problems`);
+  await again.goto(edited("team:code-review"));
+  await ready(again);
+  await words(again, "Typed beside it");
+  await again.goto(edited("team:code-review"));
+  await ready(again);
+  check(await kept.count() === 2, "what is typed beside an offer is offered, too");
+  await kept.first().click();
+  check(await text(again) === "Typed beside it" && await kept.count() === 1, "the newest is offered first");
+  await kept.click();
+  check(await text(again) === "FIRST long work" && await kept.count() === 1, "a draft that was offered is not overwritten, and what is taken replaces nothing");
+
+  // Two tabs with the same text
+  const other = await newTab();
+  await other.goto(edited("team:code-review"));
+  await ready(other);
+  await words(other, "From the other tab");
+  await words(again, "FIRST and more");
+  await other.close({ runBeforeUnload: false });
+  await again.goto(edited("team:code-review"));
+  await ready(again);
+  check(await kept.count() === 3, `the drafts of all tabs are kept: ${await kept.count()}`);
+  const found = [];
+  for (let n = 0; n < 3; n += 1) { await kept.nth(n).click(); found.push(await text(again)); await again.reload(); await ready(again); await kept.nth(2).waitFor(); }
+  check(["FIRST and more", "From the other tab", "Typed beside it"].every((it) => found.includes(it)), `and each can be taken: ${found}`);
+  while (await discard.count()) await discard.first().click();
   await again.close();
 
   // Back, forward, and what was typed (12)
@@ -188,10 +224,10 @@ export default async function edit({ shots }) {
   await tab.waitForURL(/\/p\/team:plan$/);
   await tab.goForward();
   await tab.waitForURL(/\/edit\/team:plan$/);
-  await tab.getByRole("button", { name: "Go on with it" }).click();
+  await tab.getByRole("button", { name: "Go on with it" }).first().click();
   check(await text(tab) === "Back and forth.", "back and forward lose nothing that was typed");
   await tab.goto(edited("team:review"));
-  await tab.getByRole("button", { name: "Go on with it" }).click();
+  await tab.getByRole("button", { name: "Go on with it" }).first().click();
   await ready(tab);
 
   // Changed on disk: what it was, what is there now and what was typed (22)
@@ -235,7 +271,7 @@ export default async function edit({ shots }) {
   writeFileSync(fileOf(REVIEW), "Theirs meanwhile.\n");
   await tab.goto(edited("team:review"));
   await ready(tab);
-  await tab.getByRole("button", { name: "Go on with it" }).click();
+  await tab.getByRole("button", { name: "Go on with it" }).first().click();
   await conflict.getByRole("button", { name: "Compare" }).click();
   await until("a draft of an earlier text is compared with both", async () => (await dialog.locator(".three .changed").allInnerTexts()).join("").replace(/\s+/g, " ") === "Mine. Theirs meanwhile. A draft of mine.");
   await dialog.getByRole("button", { name: "Take theirs" }).click();
@@ -348,6 +384,57 @@ export default async function edit({ shots }) {
   await run(["project", "delete", "orchard", "--yes"]);
   await tab.getByText("renamed or removed meanwhile").waitFor();
   check(await text(tab) === "Pick all.\n", "a project that is deleted takes no draft along");
+  await tab.reload();
+  await tab.getByText("Not found.").waitFor();
+  check(await tab.locator("pre.text").textContent() === "Pick all.\n", "and the draft is there to copy after a reload");
+
+  // A file that is deleted while it is edited
+  const plan = read("team/prompts/plan.md");
+  await tab.goto(edited("team:plan"));
+  await ready(tab);
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
+  await type(tab, "Typed while it was deleted.");
+  rmSync(fileOf("team/prompts/plan.md"));
+  const told = tab.getByText("Your draft is kept in this browser");
+  await told.waitFor();
+  check((await tab.locator("#edit-failure").innerText()).includes("its file was deleted"), "a file that is deleted is told");
+  await tab.keyboard.press("Control+s");
+  await until("a save of it tells the same", async () => (await tab.locator("#edit-failure").innerText()).includes("Your draft is kept"));
+  check(await text(tab) === "Typed while it was deleted.", "and the text stays");
+  await tab.reload();
+  await tab.getByText("A draft of this text was kept").waitFor();
+  check(await tab.locator("pre.text").textContent() === "Typed while it was deleted.", "after a reload the draft is shown");
+  await seen(context, tab, "deleted", shots);
+  await tab.getByRole("button", { name: "Copy", exact: true }).click();
+  await until("and copied", async () => await tab.evaluate(() => navigator.clipboard.readText()) === "Typed while it was deleted.");
+  writeFileSync(fileOf("team/prompts/plan.md"), plan);
+  await until("a file that is back is edited again", async () => { await tab.reload(); return tab.locator("twig-editor[data-rich]").waitFor({ timeout: 2000 }).then(() => true, () => false); }, 10);
+  await tab.getByRole("button", { name: "Go on with it" }).click();
+  check(await text(tab) === "Typed while it was deleted.", "with its draft");
+
+  // Without an answer
+  await stopServer();
+  await tab.keyboard.press("Control+s");
+  await tab.getByText("The server does not answer.").waitFor();
+  await startServer();
+  await tab.locator("#edit-failure").waitFor({ state: "detached" });
+  check(await text(tab) === "Typed while it was deleted.", "a server that is back takes the notice away, and nothing else");
+
+  // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
+  await tab.goto(edited("team:plan"));
+  await ready(tab);
+  await type(tab, "Typed before the key was forgotten.");
+  await run(["page", "--forget"]);
+  await tab.getByLabel("Key").waitFor();
+  const hasDraft = () => tab.evaluate(() => Object.entries(localStorage).some(([key, it]) => key.startsWith("twig-edit") && it.includes("before the key was forgotten")));
+  await until("what was typed is kept when the key is forgotten", hasDraft);
+
+  // A link in the open tab
+  await tab.evaluate((address) => { location.hash = new URL(address).hash; }, await link());
+  await ready(tab);
+  check(new URL(tab.url()).hash === "", "a link that is pasted into the open page opens it, and leaves the address");
+  await tab.evaluate((address) => { location.hash = new URL(address).hash; }, await link());
+  await until("it leaves the address of a page that was open already", () => new URL(tab.url()).hash === "");
 
   // A key that only reads (3)
   check(existsSync(join(home, ".local/state/twig/replaced")), "what was replaced is kept");

@@ -103,10 +103,10 @@ pub fn edit(view: &EditView<'_>) -> Markup {
                 Ok(text) => {
                     @if let Some(note) = view.note { div.notice.warning { p { (sentence(note)) } } }
                     div #drafted.notice hidden {
-                        p { "A draft of this text was kept " span #drafted-at {} "." }
+                        p { "A draft of this text was kept " span {} "." }
                         div.choices-of {
-                            button.button type="button" data-edit="restore" { "Go on with it" }
-                            button.quiet type="button" data-edit="discard" { "Discard it" }
+                            button.button type="button" { "Go on with it" }
+                            button.quiet type="button" { "Discard it" }
                         }
                     }
                     div #conflict.notice.warning role="alert" hidden {

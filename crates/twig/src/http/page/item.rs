@@ -181,9 +181,11 @@ impl PageItem {
             None => messages.find(|it| is_own_text(&it.content)),
         };
         let Some(message) = message else {
-            return Err(PageRefusal::forbidden(
-                "This prompt has no text of its own.",
-            ));
+            return Err(PageRefusal::forbidden(if prompt.messages.is_empty() {
+                "This prompt has no text now: its file was deleted, or its entry in the manifest has a mistake."
+            } else {
+                "This prompt has no text of its own."
+            }));
         };
         let place = match &message.content {
             Content::Stored(version) => {
