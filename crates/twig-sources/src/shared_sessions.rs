@@ -10,7 +10,7 @@ const MOST: usize = 100_000;
 
 /// For how long what was read of ended sessions holds. A server that ends a session answers after
 /// this time, and the others ask the database at least this often, so no server goes on with a
-/// session whose end was answered.
+/// session whose end was answered, unless the database is away or slow.
 pub const SESSIONS_HOLD: Duration = Duration::from_millis(50);
 
 /// The digest of the id of a session.
@@ -83,9 +83,10 @@ impl SharedSessions {
         exchange.looked = Some(begun);
     }
 
-    /// Whether something was not written yet.
-    pub fn has_unwritten(&self) -> bool {
-        !self.exchange().unwritten.is_empty()
+    /// Whether something that was ended here is still to be written, by a database that answers.
+    pub fn is_writing(&self) -> bool {
+        let exchange = self.exchange();
+        !exchange.is_away && !exchange.unwritten.is_empty()
     }
 
     /// Whether there is something to take.

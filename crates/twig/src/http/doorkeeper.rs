@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, header};
 use subtle::ConstantTimeEq;
@@ -22,6 +23,9 @@ use super::greeting::AskedCredentials;
 use super::headers::one;
 use super::views::HttpView;
 use crate::command_error::reason;
+
+/// How long the end of a session waits for a slow database.
+const ENDS_WAIT: Duration = Duration::from_secs(2);
 
 /// Checks credentials.
 pub(super) struct Doorkeeper {
@@ -301,8 +305,8 @@ impl Doorkeeper {
         true
     }
 
-    /// Waits a moment until the sessions that were ended here are written where other servers read
-    /// them. Returns whether there is such a place.
+    /// Waits until the sessions that were ended here are written where other servers read them, or
+    /// cannot be. Returns whether there is such a place.
     pub(super) fn share_ends(&self) -> bool {
         let sessions = lock(&self.followed)
             .as_ref()
@@ -310,7 +314,8 @@ impl Doorkeeper {
         let Some(sessions) = sessions else {
             return false;
         };
-        if sessions.has_unwritten() {
+        let begun = Instant::now();
+        while sessions.is_writing() && begun.elapsed() < ENDS_WAIT {
             block_in_place(|| self.ask());
         }
         true

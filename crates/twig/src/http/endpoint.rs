@@ -339,8 +339,9 @@ impl Shared {
     fn session(&self, id: &str, caller: &Caller) -> Option<FoundSession> {
         if self.sessions.is_stale() {
             block_in_place(|| self.doorkeeper.ask());
-            self.sessions.refresh();
         }
+        // What was read by itself since then has to be known, too.
+        self.sessions.refresh();
         self.sessions.find(id, caller.owner(), |state| {
             let connection = caller.resumed(state);
             let mut changes = self.changes.subscribe();

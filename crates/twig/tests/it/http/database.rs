@@ -148,13 +148,20 @@ fn a_session_that_was_ended_on_one_server_has_ended_on_the_others() {
     let Some(database) = PgServer::start() else {
         return;
     };
-    let one = Served::from_env(with_project(&database, ""));
+    let (one, _) = serve(with_project(&database, ""), &["-p", "p"]);
     let env = env(LIBRARY);
     on_database(&env, &database, "");
-    let other = Served::from_env(env);
+    let (other, _) = serve(env, &["-p", "p"]);
     let (mut one, mut other) = (one.caller(), other.caller());
-    for _ in 0..rounds(20, 1_000) {
+    for round in 0..rounds(20, 1_000) {
         let session = one.initialize();
+        if round % 2 == 0 {
+            // The other server announces this, and rests for longer than the end takes.
+            let arguments = json!({"name": format!("p{round}"), "content": "x"});
+            let call = json!({"name": "create_prompt", "arguments": arguments});
+            let created = one.modern("tools/call", call).json();
+            assert_eq!(created["result"]["isError"], Value::Null, "{created}");
+        }
         let pinged = other.legacy(&session, "ping", json!({}));
         assert_eq!(pinged.status, 200);
         let ended = one.send("DELETE", &[("mcp-session-id", &session)], b"");
