@@ -303,6 +303,14 @@ pub enum StoreError {
         /// True if that is all damage, as `twig store verify` finds it.
         is_all: bool,
     },
+    /// The content of a version is not kept any more.
+    #[error(
+        "The content is no longer in workspace '{workspace}': its project was deleted, or this version was dropped"
+    )]
+    ContentGone {
+        /// Which workspace.
+        workspace: StoreName,
+    },
     /// A file that cannot be used.
     #[error("{sentence}")]
     File {
@@ -351,6 +359,7 @@ impl StoreError {
                 | Self::NoWorkspace { .. }
                 | Self::Damaged { .. }
                 | Self::DamagedRows { .. }
+                | Self::ContentGone { .. }
                 | Self::File { .. }
                 | Self::Offline { .. }
                 | Self::NoDatabase { .. }

@@ -33,7 +33,6 @@ use super::pg_rows::{
     number, project_columns, project_row, signed, version_columns, version_row,
 };
 use super::{PgShared, PgValue, VerifiedRows, schema, uuid_of};
-use crate::store::content_gone;
 
 /// How long a request waits for the confirmation that nothing has changed.
 const CONFIRM: Duration = Duration::from_millis(250);
@@ -260,7 +259,11 @@ impl PgStoreReader {
                 let what = "a content differs from what was written".to_owned();
                 return Err(shared.describe(PgFault::Damaged(what)));
             }
-            None => return Err(content_gone(&shared.workspace)),
+            None => {
+                return Err(StoreError::ContentGone {
+                    workspace: shared.workspace.clone(),
+                });
+            }
         };
         drop(reading);
         self.contents().add(*digest, &content);
