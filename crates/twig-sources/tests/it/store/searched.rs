@@ -115,6 +115,29 @@ fn texts_that_a_search_could_not_read_are_found_when_the_store_is_back() {
     assert_eq!(search("salamander"), Ok(0));
 }
 
+/// A search stops after a few texts that fail, and the next one goes on behind them.
+#[test]
+fn texts_that_fail_again_do_not_keep_later_ones_from_being_read() {
+    let (home, tree) = (Home::with_project(), Tree::new());
+    let store = home.open();
+    for number in 0..9 {
+        prompt(&store, &format!("p{number}"), text("the newt")).unwrap();
+    }
+    prompt(&store, "q", text("the axolotl")).unwrap();
+    let bodies = AtTimes::new(store, &tree);
+    bodies.fail(|_| Some(away()));
+    let mut index = SearchIndex::new(Limits::default());
+    let mut search = |text: &str| bodies.search(&mut index, SearchScope::All, text);
+    assert!(search("axolotl").is_err());
+    bodies.fail(|text| text.contains("newt").then(away));
+    let found = (0..3).map(|_| search("axolotl")).find(Result::is_ok);
+    assert_eq!(found, Some(Ok(1)));
+    let refused = search("salamander").unwrap_err();
+    assert!(refused.contains("9 texts could not be read"), "{refused}");
+    bodies.fail(|_| None);
+    assert_eq!(search("newt"), Ok(9));
+}
+
 #[test]
 fn a_text_that_is_damaged_or_too_large_is_no_reason_to_try_again() {
     for error in [
