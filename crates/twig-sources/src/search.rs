@@ -132,7 +132,7 @@ impl SearchIndex {
             counter: &self.counter,
         };
         index.follow(world, catalog)?;
-        self.unread = index.read_again(world)?;
+        self.unread = index.read_again(world, query.scope)?;
         if self.looked.elapsed() >= self.round {
             index.look_at_prompts(world)?;
             self.looked = Instant::now();

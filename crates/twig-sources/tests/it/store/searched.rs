@@ -181,3 +181,20 @@ fn a_content_that_the_store_lost_is_no_reason_to_try_again() {
     }
     assert_eq!(search("axolotl"), Ok(1));
 }
+
+#[test]
+fn only_unread_texts_of_what_is_searched_are_told_of() {
+    let (home, tree) = (Home::with_project(), Tree::new());
+    let store = home.open();
+    prompt(&store, "one", text("the axolotl")).unwrap();
+    resource(&store, "two", at("notes://two", "the newt")).unwrap();
+    let bodies = AtTimes::new(store, &tree);
+    bodies.fail(|text| text.contains("newt").then(away));
+    let mut index = SearchIndex::new(Limits::default());
+    let mut search = |scope| bodies.search(&mut index, scope, "salamander");
+    assert_eq!(search(SearchScope::Prompts), Ok(0));
+    for scope in [SearchScope::Documents, SearchScope::All] {
+        let refused = search(scope).unwrap_err();
+        assert!(refused.contains("a text could not be read"), "{refused}");
+    }
+}
