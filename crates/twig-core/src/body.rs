@@ -152,6 +152,10 @@ pub enum BodyError {
     /// A project's store failed; a whole sentence.
     #[error("{0}")]
     Store(String),
+    /// A content in a project's store is gone or damaged, so another attempt fails, too; a whole
+    /// sentence.
+    #[error("{0}")]
+    Lost(String),
     /// The system refused to read it.
     #[error("cannot be read: {0}")]
     Unreadable(String),

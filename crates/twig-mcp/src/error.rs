@@ -137,13 +137,13 @@ impl Refusal {
                 | RenderError::Function(_)
                 | RenderError::FunctionOutput { .. }
                 | RenderError::Body {
-                    error: BodyError::Store(_),
+                    error: BodyError::Store(_) | BodyError::Lost(_),
                     ..
                 },
                 _,
             )
             | Self::Document {
-                error: BodyError::TooLarge { .. } | BodyError::Store(_),
+                error: BodyError::TooLarge { .. } | BodyError::Store(_) | BodyError::Lost(_),
                 ..
             }
             | Self::Busy(_)

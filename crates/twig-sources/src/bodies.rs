@@ -17,6 +17,7 @@ use crate::live::LiveCatalog;
 use crate::reader::{ReadFile, SavePatience, read_bytes, read_opened, read_text};
 use crate::root::{Root, body_error};
 use crate::stamp::FileStamp;
+use crate::store::content_error;
 
 impl LiveCatalog {
     /// Calls a library's file system, with a time limit.
@@ -117,7 +118,7 @@ impl Bodies for LiveCatalog {
             (None, None) => None,
         };
         let content = content.ok_or(BodyError::NotFound)?;
-        content.map_err(|error| BodyError::Store(error.to_string()))
+        content.map_err(|error| content_error(&error))
     }
 
     /// One plain `stat`, too. A missing file is being saved, or was removed: the check after its

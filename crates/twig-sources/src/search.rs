@@ -6,8 +6,9 @@
 //! Freshness: a search answers from the catalog that it is given. A changed text is read again
 //! before it is shown, so no result lacks the words. Words that a file gained without a new catalog
 //! are found at most [`ROUND`] after they were written, since that is how often a search checks the
-//! files of all prompts; a changed document makes a new catalog. A text in a store that could not be read
-//! is read by a later search, and until then a search that finds nothing says so.
+//! files of all prompts; a changed document makes a new catalog. A text in a store that could not be reached
+//! is read by a later search, and until then a search that finds nothing there says so. A text that is
+//! damaged, gone or too large is not searched.
 
 mod database;
 mod index;
@@ -131,7 +132,7 @@ impl SearchIndex {
             counter: &self.counter,
         };
         index.follow(world, catalog)?;
-        self.unread = index.read_again(world)?;
+        self.unread = index.read_again(world, query.scope)?;
         if self.looked.elapsed() >= self.round {
             index.look_at_prompts(world)?;
             self.looked = Instant::now();

@@ -29,12 +29,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use twig_core::Limits;
 use twig_core::plan::{ItemRow, StoredProject, no_label};
 use twig_core::store::{
     Digest, ItemKind, LabelName, OnWritten, Project, Store, StoreError, StoreName, Summary,
     Version, VersionChoice, VersionQuery, Write,
 };
+use twig_core::{BodyError, Limits};
 
 pub use self::apply::OldVersions;
 pub use self::audit::VerifiedRows;
@@ -150,7 +150,9 @@ impl Store for SqliteStore {
         let content = self
             .reader()
             .read(&self.handle, |sql| rows::content(sql, digest))?;
-        content.ok_or_else(|| content_gone(&self.handle.workspace))
+        content.ok_or_else(|| StoreError::ContentGone {
+            workspace: self.handle.workspace.clone(),
+        })
     }
 
     fn history(
@@ -229,12 +231,14 @@ impl Store for SqliteStore {
     }
 }
 
-/// The error for a content that a version named once.
-pub(crate) fn content_gone(workspace: &StoreName) -> StoreError {
-    StoreError::Unavailable(format!(
-        "The content is no longer in workspace '{workspace}': its project was deleted, or this \
-         version was dropped"
-    ))
+/// Why the content of a version was not read, for those who read prompts and documents.
+pub(crate) fn content_error(error: &StoreError) -> BodyError {
+    let sentence = error.to_string();
+    if error.is_damage() || matches!(error, StoreError::ContentGone { .. }) {
+        BodyError::Lost(sentence)
+    } else {
+        BodyError::Store(sentence)
+    }
 }
 
 /// The error for a workspace that is not among those that there are.

@@ -20,7 +20,7 @@ use twig_core::{
 use crate::live::LiveCatalog;
 use crate::project::ProjectSource;
 use crate::settings::{OfferedWorkspace, Selected};
-use crate::store::Access;
+use crate::store::{Access, content_error};
 use crate::store_place::StorePlace;
 use crate::workspace_source::{ProjectLibraries, WorkspaceSource};
 
@@ -380,7 +380,7 @@ impl CatalogView {
     fn content(&self, version: &StoredVersion) -> Result<Vec<u8>, BodyError> {
         let of = |store: &dyn Store, digest: &Digest| {
             let content = store.content(digest);
-            content.map_err(|error| BodyError::Store(error.to_string()))
+            content.map_err(|error| content_error(&error))
         };
         if let Some(selected) = &self.selected {
             return of(&*selected.selected.store, &version.digest);
@@ -390,10 +390,16 @@ impl CatalogView {
             if !self.rights.reach(&name) {
                 continue;
             }
-            match source.store().map(|store| of(&*store, &version.digest)) {
-                Some(Ok(content)) => return Ok(content),
-                Some(Err(reason)) => error = reason,
-                None => {}
+            let read = match (source.store(), source.error()) {
+                (Some(store), _) => of(&*store, &version.digest),
+                (None, Some(closed)) => Err(BodyError::Store(closed.to_string())),
+                (None, None) => continue,
+            };
+            match read {
+                Ok(content) => return Ok(content),
+                // The others lack it, and one that cannot be read may have it.
+                Err(_) if matches!(error, BodyError::Store(_)) => {}
+                Err(reason) => error = reason,
             }
         }
         Err(error)

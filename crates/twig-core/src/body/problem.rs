@@ -56,7 +56,7 @@ impl BodyError {
     /// What is wrong, in one sentence, the same when loading and when rendering.
     pub fn sentence(&self, role: FileRole, shown: &str) -> String {
         match (role, self) {
-            (_, Self::Store(error)) => error.clone(),
+            (_, Self::Store(error) | Self::Lost(error)) => error.clone(),
             (FileRole::PromptText | FileRole::ClientPrompt, Self::NotFound) => {
                 format!("Prompt content file not found: {shown}")
             }
@@ -181,7 +181,9 @@ impl BodyError {
             ),
             (Self::Loop, _) => (ProblemCode::LinkLoop, "replace the symlink with a file"),
             (Self::NotExecutable, _) => (ProblemCode::NotExecutable, "make it executable"),
-            (Self::Store(_), _) => (ProblemCode::Store, "run `twig doctor` to see what is wrong"),
+            (Self::Store(_) | Self::Lost(_), _) => {
+                (ProblemCode::Store, "run `twig doctor` to see what is wrong")
+            }
             (Self::Unreadable(_), _) => {
                 (ProblemCode::UnreadableFile, "check the file's permissions")
             }

@@ -293,6 +293,24 @@ pub enum StoreError {
         /// The file, for a person on its machine.
         path: PathBuf,
     },
+    /// Rows of the database are damaged.
+    #[error("The database of workspace '{workspace}' is damaged ({what}); it was left as it is: restore a backup{}", where_all_is(*.is_all))]
+    DamagedRows {
+        /// Which workspace.
+        workspace: StoreName,
+        /// What is damaged.
+        what: String,
+        /// True if that is all damage, as `twig store verify` finds it.
+        is_all: bool,
+    },
+    /// The content of a version is not kept any more.
+    #[error(
+        "The content is no longer in workspace '{workspace}': its project was deleted, or this version was dropped"
+    )]
+    ContentGone {
+        /// Which workspace.
+        workspace: StoreName,
+    },
     /// A file that cannot be used.
     #[error("{sentence}")]
     File {
@@ -340,12 +358,19 @@ impl StoreError {
                 | Self::Moved { .. }
                 | Self::NoWorkspace { .. }
                 | Self::Damaged { .. }
+                | Self::DamagedRows { .. }
+                | Self::ContentGone { .. }
                 | Self::File { .. }
                 | Self::Offline { .. }
                 | Self::NoDatabase { .. }
                 | Self::Unknown { .. }
                 | Self::Unavailable(_)
         )
+    }
+
+    /// True if what was read differs from what was written.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::DamagedRows { .. })
     }
 
     /// The file that it is about. No sentence says where that is, since clients may be anywhere:
@@ -377,6 +402,14 @@ fn offline_sentence(workspace: &StoreName, reason: &str, is_write: bool) -> Stri
         )
     } else {
         format!("The database of workspace '{workspace}' cannot be reached: {reason}")
+    }
+}
+
+fn where_all_is(is_all: bool) -> &'static str {
+    if is_all {
+        ""
+    } else {
+        "; `twig store verify` lists what differs"
     }
 }
 

@@ -1,5 +1,7 @@
 //! The damage that `twig store verify` finds in a database: all of it, not only the first.
 
+use twig_core::store::{StoreError, StoreName};
+
 use super::pg_fault::PgFault;
 
 /// Damage that is listed; the rest is counted.
@@ -24,13 +26,17 @@ impl FoundDamage {
     }
 
     /// An error with everything that was found, if anything was.
-    pub(super) fn end(mut self) -> Result<(), PgFault> {
+    pub(super) fn end(mut self, workspace: &StoreName) -> Result<(), StoreError> {
         if self.listed.is_empty() {
             return Ok(());
         }
         if self.more > 0 {
             self.listed.push(format!("{} more", self.more));
         }
-        Err(PgFault::Damaged(self.listed.join("; ")))
+        Err(StoreError::DamagedRows {
+            workspace: workspace.clone(),
+            what: self.listed.join("; "),
+            is_all: true,
+        })
     }
 }

@@ -96,10 +96,11 @@ impl PgFault {
             Self::Refused(error) => error,
             Self::Late => offline(workspace, self.reason(), is_write),
             Self::Away(reason) => offline(workspace, reason, is_write),
-            Self::Damaged(what) => StoreError::Unavailable(format!(
-                "The database of workspace '{workspace}' is damaged ({what}); it was left as it is: \
-                 restore a backup; `twig store verify` lists what differs"
-            )),
+            Self::Damaged(what) => StoreError::DamagedRows {
+                workspace: workspace.clone(),
+                what,
+                is_all: false,
+            },
             Self::Schema(sentence) => StoreError::Unavailable(sentence),
             Self::Sql(error) => describe_sql(&error, workspace, millis, is_write),
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 use twig_core::plan::{ChainWalk, ChangeQuery, CheckedChain, RecordedChange, StoredProject};
 use twig_core::store::{
@@ -28,11 +29,10 @@ use super::pg_queries::{
     CaughtUp, are_all, catch_up, find_item, find_project, labels_of, one_version, read_all,
 };
 use super::pg_rows::{
-    ITEM_COLUMNS, change_columns, change_row, digest, item_columns, item_row, label, number,
-    project_columns, project_row, signed, version_columns, version_row,
+    ITEM_COLUMNS, change_columns, change_row, digest, item_columns, item_row, kind, label, name,
+    number, project_columns, project_row, signed, version_columns, version_row,
 };
 use super::{PgShared, PgValue, VerifiedRows, schema, uuid_of};
-use crate::store::content_gone;
 
 /// How long a request waits for the confirmation that nothing has changed.
 const CONFIRM: Duration = Duration::from_millis(250);
@@ -259,7 +259,11 @@ impl PgStoreReader {
                 let what = "a content differs from what was written".to_owned();
                 return Err(shared.describe(PgFault::Damaged(what)));
             }
-            None => return Err(content_gone(&shared.workspace)),
+            None => {
+                return Err(StoreError::ContentGone {
+                    workspace: shared.workspace.clone(),
+                });
+            }
         };
         drop(reading);
         self.contents().add(*digest, &content);
@@ -411,7 +415,8 @@ impl PgStoreReader {
         })
     }
 
-    /// Compares every version and every content with its digest, one at a time.
+    /// Compares every version and every content with its digest, one at a time, and looks for those that
+    /// are missing.
     pub(super) fn verify(&self, shared: &PgShared) -> Result<VerifiedRows, StoreError> {
         const VERSIONS: &str = concat!(
             "SELECT ",
@@ -421,6 +426,11 @@ impl PgStoreReader {
             " FROM twig.version v LEFT JOIN twig.item i \
              ON i.workspace = v.workspace AND i.id = v.item WHERE v.workspace = $1"
         );
+        // Versions before the first one may be kept, for their labels.
+        const SHORTENED: &str = "SELECT i.kind, i.name FROM twig.item i WHERE i.workspace = $1 \
+            AND i.head - i.first + 1 <> (SELECT count(*) FROM twig.version v \
+             WHERE v.workspace = $1 AND v.item = i.id AND v.number BETWEEN i.first AND i.head) \
+            ORDER BY i.project, i.kind, i.name";
         const LACKING: &str = "SELECT count(*) FROM twig.version v WHERE v.workspace = $1 \
             AND NOT EXISTS (SELECT 1 FROM twig.content c \
              WHERE c.workspace = $1 AND c.digest = v.content)";
@@ -435,10 +445,14 @@ impl PgStoreReader {
             let rows = client.query_typed_raw(VERSIONS, of()).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
-                let version = item_row(&row)
-                    .and_then(|(kind, name, _)| version_row(kind, &name, &row, ITEM_COLUMNS));
-                damage.note(version.map(drop))?;
+                damage.note(check_version(&row))?;
                 verified.versions += 1;
+            }
+            let rows = client.query_typed_raw(SHORTENED, of()).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                let item = kind(&row, 0).and_then(|of| Ok((of, name(of.noun(), &row, 1)?)));
+                damage.note(item.and_then(|(kind, name)| Err(lost(kind, &name))))?;
             }
             let sql = "SELECT digest, bytes FROM twig.content WHERE workspace = $1";
             let rows = client.query_typed_raw(sql, of()).await?;
@@ -465,7 +479,7 @@ impl PgStoreReader {
                     "{count} contents are missing"
                 ))))?,
             }
-            damage.end()?;
+            damage.end(&shared.workspace)?;
             Ok(verified)
         };
         let verified = reading.line.run(until, &async |client: &PgClient| {
@@ -487,6 +501,18 @@ impl PgStoreReader {
             });
         read.map_err(|fault| shared.describe(fault))
     }
+}
+
+/// Compares a version with its digest: a row with the item that it is of, if that is there, and it.
+fn check_version(row: &Row) -> Result<(), PgFault> {
+    let item: Option<Uuid> = row.try_get(0)?;
+    if item.is_none() {
+        let number = number(row, ITEM_COLUMNS)?;
+        let what = format!("version {number} belongs to no prompt or resource");
+        return Err(PgFault::Damaged(what));
+    }
+    let (kind, name, _) = item_row(row)?;
+    version_row(kind, &name, row, ITEM_COLUMNS).map(drop)
 }
 
 fn until(shared: &PgShared) -> Instant {

@@ -99,10 +99,17 @@ impl Index {
         self.prompts.look(&self.database, world, items).map(drop)
     }
 
-    /// Reads the texts again that could not be read from a store; returns what is left of them.
-    pub(super) fn read_again(&mut self, world: TextSource<'_>) -> Result<Option<UnreadTexts>> {
+    /// Reads the texts in a scope again that could not be read from a store; returns what is left of them.
+    pub(super) fn read_again(
+        &mut self,
+        world: TextSource<'_>,
+        scope: SearchScope,
+    ) -> Result<Option<UnreadTexts>> {
         let mut left: Option<UnreadTexts> = None;
         for rows in [&mut self.prompts, &mut self.documents] {
+            if scope != SearchScope::All && scope != rows.scope() {
+                continue;
+            }
             let unread = rows.read_again(&self.database, world, &self.catalog)?;
             left = match (left, unread) {
                 (Some(one), Some(other)) => Some(UnreadTexts {

@@ -42,7 +42,8 @@ pub(super) struct WrittenRow {
     pub(super) stamp: u64,
     /// Differs if the text does.
     pub(super) digest: u64,
-    /// Why a text in a store could not be read. Versions have no stamp that would change when it can.
+    /// Why a text in a store could not be read, if it may be read later. Versions have no stamp that
+    /// would change when it can.
     pub(super) unread: Option<String>,
 }
 
@@ -389,7 +390,7 @@ fn document_text(found: DocumentRef<'_>, world: TextSource<'_>, stamps: &mut Sta
 #[derive(Debug, Default)]
 struct Stamps {
     number: u64,
-    /// Why a text in a store could not be read.
+    /// Why a text in a store could not be read, if it may be read later.
     unread: Option<String>,
 }
 
@@ -400,10 +401,17 @@ impl Stamps {
         self.number = (self.number.rotate_left(7) ^ stamp).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     }
 
-    /// What was read from a store.
+    /// What was read from a store. Contents never change, so one that is too large, damaged or gone has
+    /// no text: its item is found by its name, and reading that reports the reason.
     fn stored<T>(&mut self, read: Result<T, BodyError>) -> Option<T> {
-        read.map_err(|error| self.unread = Some(error.to_string()))
-            .ok()
+        match read {
+            Ok(read) => return Some(read),
+            Err(error @ (BodyError::TooLarge { .. } | BodyError::Lost(_))) => {
+                tracing::debug!("a text is not searched: {error}");
+            }
+            Err(error) => self.unread = Some(error.to_string()),
+        }
+        None
     }
 
     fn finish(&self) -> u64 {

@@ -63,6 +63,8 @@ pub(super) struct Rows {
     free: Vec<u32>,
     /// Bytes of all texts.
     length: usize,
+    /// Where unread texts are read again from: after the last one that was tried.
+    next_unread: usize,
 }
 
 impl Rows {
@@ -74,6 +76,7 @@ impl Rows {
             places: Vec::new(),
             free: Vec::new(),
             length: 0,
+            next_unread: 0,
         }
     }
 
@@ -165,8 +168,8 @@ impl Rows {
         }
     }
 
-    /// Reads the texts again that could not be read from a store. Returns how many are left, and why the
-    /// last of them was not read.
+    /// Reads the texts again that could not be read from a store; some of them if most fail, and the
+    /// others the next time. Returns how many are left, and why the last of them was not read.
     pub(super) fn read_again(
         &mut self,
         database: &Database,
@@ -174,13 +177,16 @@ impl Rows {
         catalog: &Catalog,
     ) -> Result<Option<UnreadTexts>> {
         let unread = (0..self.entries.len()).filter(|place| self.entries[*place].is_unread);
-        let unread: Vec<usize> = unread.collect();
+        let mut unread: Vec<usize> = unread.collect();
+        let next = unread.partition_point(|place| *place < self.next_unread);
+        unread.rotate_left(next);
         let (mut count, mut failed, mut why) = (unread.len(), 0, String::new());
         let mut writer = None;
         for place in unread {
             let Some(item) = SearchItem::at(catalog, self.scope, place) else {
                 continue;
             };
+            self.next_unread = place + 1;
             let written = item.write(world);
             if let Some(reason) = &written.unread {
                 (failed, why) = (failed + 1, reason.clone());

@@ -157,22 +157,8 @@ fn verify(
     };
     let mut rows = Vec::new();
     for name in &names {
-        let row = match verified(stores, name) {
-            Ok((found, changes, problem)) => VerifiedWorkspace {
-                workspace: name.to_string(),
-                versions: Some(found.versions),
-                contents: Some(found.contents),
-                changes: Some(changes),
-                problem,
-            },
-            Err(error) => VerifiedWorkspace {
-                workspace: name.to_string(),
-                versions: None,
-                contents: None,
-                changes: None,
-                problem: Some(error.to_string()),
-            },
-        };
+        let row = verified(stores, name)
+            .unwrap_or_else(|error| VerifiedWorkspace::of(name, None, None, &[error.to_string()]));
         rows.push(row);
     }
     let is_good = rows.iter().all(|row| row.problem.is_none());
@@ -238,28 +224,60 @@ fn many(count: Option<u64>, one: &str, many: &str) -> String {
     counted(count, one, many)
 }
 
-/// The rows of a workspace, the number of changes in chains, and the first break of one.
-fn verified(
-    stores: &Stores,
-    name: &StoreName,
-) -> Result<(VerifiedRows, u64, Option<String>), StoreError> {
+/// The rows and the logs of a workspace: damage of the one says nothing of the other.
+fn verified(stores: &Stores, name: &StoreName) -> Result<VerifiedWorkspace, StoreError> {
     let store = stores
         .workspaces
         .open(name, Access::ReadOrUpdate, &stores.limits)?;
-    let found = store.verify()?;
-    let chains = store.check_changes()?;
-    let changes = chains.iter().map(|chain| chain.changes).sum();
-    let broken = chains.iter().find_map(|chain| {
-        let broken = chain.broken?;
-        Some(format!(
-            "in the log of project '{}' {broken}",
-            chain.project
-        ))
-    });
-    Ok((found, changes, broken))
+    let mut problems = Vec::new();
+    let rows = match store.verify() {
+        Ok(rows) => Some(rows),
+        Err(error) if error.is_damage() => {
+            problems.push(error.to_string());
+            None
+        }
+        Err(error) => return Err(error),
+    };
+    let changes = match store.check_changes() {
+        Ok(chains) => {
+            problems.extend(chains.iter().filter_map(|chain| {
+                let broken = chain.broken?;
+                Some(format!(
+                    "in the log of project '{}' {broken}",
+                    chain.project
+                ))
+            }));
+            Some(chains.iter().map(|chain| chain.changes).sum())
+        }
+        Err(error) => {
+            problems.push(match error {
+                StoreError::DamagedRows { what, .. } => format!("in the log of a project {what}"),
+                error => error.to_string(),
+            });
+            None
+        }
+    };
+    // A file that is no database fails both checks in the same words.
+    problems.dedup();
+    Ok(VerifiedWorkspace::of(name, rows, changes, &problems))
 }
 
 impl VerifiedWorkspace {
+    fn of(
+        name: &StoreName,
+        rows: Option<VerifiedRows>,
+        changes: Option<u64>,
+        problems: &[String],
+    ) -> Self {
+        Self {
+            workspace: name.to_string(),
+            versions: rows.map(|rows| rows.versions),
+            contents: rows.map(|rows| rows.contents),
+            changes,
+            problem: (!problems.is_empty()).then(|| problems.join("; ")),
+        }
+    }
+
     /// The row of a table.
     fn cells(&self) -> Vec<String> {
         let what = match &self.problem {

@@ -146,7 +146,7 @@ fn projects_are_made_renamed_and_deleted() {
     assert_eq!(store.project(&name("q")), Ok(None));
     assert!(matches!(
         store.content(&digest),
-        Err(StoreError::Unavailable(_))
+        Err(StoreError::ContentGone { .. })
     ));
 }
 

@@ -80,7 +80,10 @@ fn check(found: &All, expected: &All, what: &str) -> usize {
         match found {
             Ok(found) => check(found),
             Err(
-                StoreError::Damaged { .. } | StoreError::File { .. } | StoreError::Unavailable(_),
+                StoreError::Damaged { .. }
+                | StoreError::File { .. }
+                | StoreError::ContentGone { .. }
+                | StoreError::Unavailable(_),
             ) => return 1,
             Err(StoreError::NoProject { .. } | StoreError::Missing { .. }) => {}
             Err(error) => panic!("{what}: {error}"),
@@ -186,6 +189,7 @@ fn a_write_to_a_damaged_file_is_refused_or_really_there() {
             }
             Err(
                 StoreError::Damaged { .. }
+                | StoreError::ContentGone { .. }
                 | StoreError::Unavailable(_)
                 | StoreError::NoProject { .. }
                 | StoreError::Missing { .. },

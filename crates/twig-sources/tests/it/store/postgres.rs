@@ -569,14 +569,60 @@ fn an_altered_row_is_found() {
     );
     let found = store.verify().unwrap_err().to_string();
     let listed: Vec<&str> = found.split("; ").collect();
-    assert_eq!(listed.len(), 6, "{found}");
+    assert_eq!(listed.len(), 5, "{found}");
+    for expected in [r#""a\nb" is no valid name"#, "a content is missing"] {
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
+    assert!(!found.contains("twig store verify"), "{found}");
+}
+
+#[test]
+fn rows_that_are_missing_are_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate(StoreRoles::default()).unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    for item in ["a", "b", "c", "d"] {
+        prompt(&store, item, text("x")).unwrap();
+        prompt(&store, item, new_text("y")).unwrap();
+    }
+    prompt(&store, "e", text("x")).unwrap();
+    let alter = |sql: &str| {
+        server.sql(
+            &of,
+            &format!("SET session_replication_role = replica; {sql}"),
+        )
+    };
+    let of_item = |item: &str| format!("item = (SELECT id FROM twig.item WHERE name = '{item}')");
+    alter("DELETE FROM twig.item WHERE name = 'a'");
+    for (item, number) in [("b", 2), ("c", 1)] {
+        let version = format!("{} AND number = {number}", of_item(item));
+        alter(&format!("DELETE FROM twig.version WHERE {version}"));
+    }
+    // Everything is listed, whatever is found first.
+    let of_last = of_item("d");
+    alter(&format!(
+        "UPDATE twig.version SET author = 'eve' WHERE {of_last}"
+    ));
+    let read = open(&place).project(&name("p")).unwrap_err().to_string();
+    assert!(
+        read.contains("prompt 'b' has lost a version") && read.contains("`twig store verify`"),
+        "{read}"
+    );
+    let found = store.verify().unwrap_err().to_string();
     for expected in [
-        r#""a\nb" is no valid name"#,
-        "a content is missing",
-        "`twig store verify` lists what differs",
+        "version 1 belongs to no prompt or resource",
+        "version 2 belongs to no prompt or resource",
+        "prompt 'b' has lost a version",
+        "prompt 'c' has lost a version",
+        "version 1 of prompt 'd' differs",
+        "version 2 of prompt 'd' differs",
     ] {
         assert!(found.contains(expected), "{expected}: {found}");
     }
+    assert_eq!(found.split("; ").count(), 7, "{found}");
 }
 
 /// With `freshness` at zero, an acknowledged write is in the next answer of every server.

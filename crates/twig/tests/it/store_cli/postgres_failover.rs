@@ -267,6 +267,17 @@ fn an_altered_change_is_named_with_its_project() {
             .contains("project 'park' change 2 is missing"),
         "{said}"
     );
+    // Damaged versions do not hide the log.
+    alter("UPDATE twig.version SET author = 'eve' WHERE number = 1");
+    let said = env.run(["store", "verify"]);
+    assert_eq!(said.code, 1, "{said}");
+    for expected in [
+        "version 1 of prompt 'water' differs from what was written; version 1 of prompt 'water'",
+        "it was left as it is: restore a backup; in the log of project 'park' change 2 is missing",
+    ] {
+        assert!(said.stdout.contains(expected), "{expected}: {said}");
+    }
+    assert!(!said.stdout.contains("twig store verify"), "{said}");
 }
 
 /// The dump is restored into another cluster, whose database then takes the place of the old one.
