@@ -4,25 +4,37 @@
 # a folder, or an https address that has them. Nothing is installed if the checksum is not the one in SHA256SUMS.
 set -eu
 
+usage="usage: install.sh [--prefix FOLDER]"
 fail() {
   echo "error: $*" >&2
   exit 1
 }
 
-prefix="${HOME:-}/.local"
+prefix="${HOME:+$HOME/.local}"
 while [ $# -gt 0 ]; do
   case $1 in
-    --prefix) [ $# -ge 2 ] || fail "--prefix needs a folder"; prefix=$2; shift 2 ;;
-    *) fail "unknown argument \`$1\`; usage: install.sh [--prefix FOLDER]" ;;
+    --prefix)
+      [ $# -ge 2 ] || fail "--prefix needs a folder; $usage"
+      prefix=$2
+      [ -n "$prefix" ] || fail "the folder of --prefix is empty; $usage"
+      shift 2
+      ;;
+    --prefix=?*) prefix=${1#*=}; shift ;;
+    -h | --help) echo "$usage"; exit ;;
+    *) fail "unknown argument \`$1\`; $usage" ;;
   esac
 done
-[ "$prefix" != "/.local" ] || fail "HOME is not set; name a folder with --prefix"
+[ -n "$prefix" ] || fail "HOME is not set; name a folder with --prefix"
+case $prefix in
+  /*) ;;
+  *) prefix=$PWD/$prefix ;;
+esac
 case $(uname -s)-$(uname -m) in
   Linux-x86_64) ;;
   *) fail "this program is for Linux on x86-64, and this machine is $(uname -s) on $(uname -m); see docs/installing.md for other ways" ;;
 esac
 
-from=${TWIG_FROM:-$(dirname "$0")}
+from=${TWIG_FROM:-$(dirname "$(readlink -f "$0")")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 get() {
@@ -32,10 +44,14 @@ get() {
         curl --proto '=https' --tlsv1.2 -fsSL -o "$work/$1" "$from/$1"
       else
         wget -q --https-only -O "$work/$1" "$from/$1"
-      fi
+      fi || fail "cannot get $1 from $from"
       ;;
-    *) cp "$from/$1" "$work/$1" ;;
-  esac || fail "cannot get $1 from $from"
+    *://*) fail "TWIG_FROM is \`$from\`: it has to be a folder, or an address that begins with https://" ;;
+    *)
+      [ -f "$from/$1" ] || fail "there is no $1 in $from; run install.sh in the folder that has it, or name that folder with TWIG_FROM"
+      cp "$from/$1" "$work/$1"
+      ;;
+  esac
 }
 
 get SHA256SUMS
@@ -44,17 +60,39 @@ line=$(grep -E '^[0-9a-f]{64}  twig-[0-9][^ /]*-x86_64-linux\.tar\.gz$' "$work/S
 archive=${line#*  }
 get "$archive"
 (cd "$work" && echo "$line" | sha256sum -c - >/dev/null 2>&1) || fail "$archive does not have the checksum in SHA256SUMS; nothing was installed"
+new=$work/unpacked
+mkdir "$new"
+tar -xzf "$work/$archive" -C "$new" --strip-components=1 --no-same-owner
 
-mkdir -p "$work/unpacked" "$prefix/bin" "$prefix/share"
-tar -xzf "$work/$archive" -C "$work/unpacked" --strip-components=1 --no-same-owner
-# A running server keeps its program: the new one takes its place, and is not written into it.
-cp "$work/unpacked/bin/twig" "$prefix/bin/.twig.new"
-mv -f "$prefix/bin/.twig.new" "$prefix/bin/twig"
-cp "$work/unpacked/bin/twig-mcp" "$prefix/bin/twig-mcp"
-cp -R "$work/unpacked/share/." "$prefix/share/"
+mkdir -p "$prefix/bin" 2>/dev/null && [ -w "$prefix/bin" ] || fail "cannot write to $prefix/bin; name another folder with --prefix"
+# Each file takes the place of the old one and is not written into it: a running server keeps its program, and a symlink
+# its target. `installed.txt` lists them, itself among them.
+list=share/twig/installed.txt
+[ ! -f "$prefix/$list" ] || cp "$prefix/$list" "$work/before"
+while IFS= read -r file; do
+  to=$prefix/$file
+  [ ! -d "$to" ] || fail "$to is a folder; remove it, or name another folder with --prefix"
+  mkdir -p "${to%/*}"
+  cp -p "$new/$file" "$to.new"
+  mv -f "$to.new" "$to"
+done <"$new/$list"
+# What only the version before had.
+if [ -f "$work/before" ]; then
+  grep -vxF -f "$new/$list" "$work/before" | while IFS= read -r file; do
+    case $file in
+      bin/* | share/*) rm -f "$prefix/$file" ;;
+    esac
+  done
+fi
 
-echo "installed $("$prefix/bin/twig" -V) in $prefix"
-case :$PATH: in
-  *:"$prefix/bin":*) echo "next: twig demo" ;;
-  *) echo "next: add $prefix/bin to PATH, then: twig demo" ;;
-esac
+twig=$prefix/bin/twig
+version=$("$twig" -V) || fail "$twig is installed, and does not run here"
+echo "installed $version in $prefix"
+found=$(command -v twig || true)
+if [ -z "$found" ]; then
+  echo "next: add $prefix/bin to PATH, then: twig demo"
+elif [ "$found" -ef "$twig" ]; then
+  echo "next: twig demo"
+else
+  echo "next: $found is another program; put $prefix/bin before its folder in PATH, then: twig demo"
+fi

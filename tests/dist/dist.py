@@ -163,11 +163,21 @@ def install_sh_installs_what_has_the_checksum_and_nothing_else(made, work):
     local = home / ".local"
     try_program(local / "bin/twig", [local / "bin/twig-mcp"], "install.sh")
     assert (local / "share/man/man1/twig.1.gz").exists()
-    # Once more over a running program.
+    # Once more over a running program, a symlink, and a file that only the version before had.
+    linked = work / "linked"
+    linked.write_text("not ours")
+    (local / "bin/twig-mcp").unlink()
+    (local / "bin/twig-mcp").symlink_to(linked)
+    stale = local / "share/twig/stale"
+    stale.touch()
+    with (local / "share/twig/installed.txt").open("a") as listed:
+        listed.write("share/twig/stale\n")
     with subprocess.Popen([local / "bin/twig", "serve"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as server:
         run(["sh", made / "install.sh"], env=environment)
         server.stdin.close()
         assert server.wait(PATIENCE) == 0
+    assert linked.read_text() == "not ours" and not (local / "bin/twig-mcp").is_symlink()
+    assert not stale.exists()
     # What docs/upgrade.md says takes all of it away, and nothing else.
     (line,) = re.findall(r"^(\(cd ~/\.local && .*\)) +#", (ROOT / "docs/upgrade.md").read_text(), re.MULTILINE)
     (local / "bin/other").touch()
@@ -178,8 +188,20 @@ def install_sh_installs_what_has_the_checksum_and_nothing_else(made, work):
     with sole(changed, "twig-*-linux.tar.gz").open("ab") as archive:
         archive.write(b"!")
     other = work / "other"
-    done = subprocess.run(["sh", changed / "install.sh", "--prefix", other], env=environment, capture_output=True, text=True)
-    assert done.returncode == 1 and "does not have the checksum" in done.stderr, done
+    without = work / "without"
+    without.mkdir()
+    shutil.copy(made / "install.sh", without)
+    folder = work / "folder"
+    (folder / "bin/twig").mkdir(parents=True)
+    for script, prefix, said in [
+        (changed, other, "does not have the checksum"),
+        (without, other, f"there is no SHA256SUMS in {without}"),
+        (made, "", "the folder of --prefix is empty"),
+        (made, folder, f"{folder}/bin/twig is a folder"),
+    ]:
+        command = ["sh", script / "install.sh", "--prefix", prefix]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 1 and said in done.stderr and not done.stdout, done
     assert not other.exists()
 
 
