@@ -141,7 +141,7 @@ export function startEdit(): () => void {
   let undo: Undo | null = null;
   try { undo = JSON.parse(sessionStorage.getItem(undoKey) ?? "null") as Undo | null; } catch { /* none */ }
   const canUndo = () => undo?.of === digest && !isChanged();
-  let kept = "";
+  let kept: string | null = null;
   // What was removed is a draft, changed or not.
   let isGone = false;
   const isChanged = () => isGone || editor.text !== base;
@@ -198,7 +198,7 @@ export function startEdit(): () => void {
     // What was typed here becomes a draft that is offered.
     if (!keep()) return;
     draftKey = newKey();
-    kept = "";
+    kept = null;
     const now = { text: base, digest };
     editor.text = text;
     // It was made from an earlier text: the same question as if that had changed just now.
@@ -286,20 +286,21 @@ export function startEdit(): () => void {
   };
   const KEPT = "Your draft is kept in this browser";
   const gone = (text: string) => {
-    if (isGone || !root.isConnected) return;
+    if (!root.isConnected) return;
     isGone = true;
     keep();
-    failed(`${text} ${KEPT}: copy it from here.`, true);
+    const told = `${text} ${KEPT}: copy the text from here.`;
+    if (at("edit-failure")?.textContent !== told.replaceAll("`", "")) failed(told, true);
   };
   const refused = async (answer: Response) => {
-    failed(await why(answer));
+    const isAway = answer.status === 503;
+    failed(await why(answer), isAway);
     // Perhaps there is nothing to save to any more.
-    isGone = false;
-    void look();
+    if (!isAway) void look();
   };
   const unanswered = (error: unknown) => {
     if (error instanceof NoKey) void page.show();
-    else if (error instanceof Missing) { isGone = false; gone("It was renamed or removed meanwhile."); }
+    else if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
     else if (error instanceof TypeError) failed(`The server does not answer. ${KEPT}.`, true);
     else failed(`The server has an error (${(error as Error).message}). ${KEPT}.`);
   };
@@ -307,7 +308,7 @@ export function startEdit(): () => void {
     base = text;
     digest = now;
     theirs = null;
-    kept = "";
+    kept = null;
     at("conflict")!.hidden = true;
     main.querySelector("#edit-failure")?.remove();
     save.disabled = !isChanged();
@@ -458,15 +459,21 @@ export function startEdit(): () => void {
   // Somebody else
 
   const look = async () => {
-    const ending = main.querySelector("#edit-failure[data-ends]");
-    if (document.hidden || (theirs && !ending)) return;
+    const ending = () => main.querySelector("#edit-failure[data-ends]");
+    if (document.hidden || (theirs && !ending())) return;
     const before = digest;
     try {
       const answer = await ask(source, { headers: { "If-None-Match": `"${digest}"` } }, SAID);
       if (answer.status === 403) { gone(await why(answer)); return; }
-      isGone = false;
-      ending?.remove();
-      if (!answer.ok || theirs || before !== digest || !root.isConnected) return;
+      // Any other answer says nothing about the text.
+      if (!root.isConnected || (!answer.ok && answer.status !== 304)) return;
+      if (isGone) {
+        isGone = false;
+        kept = null;
+        keep();
+      }
+      ending()?.remove();
+      if (!answer.ok || theirs || before !== digest) return;
       const now = await answer.json() as Theirs;
       if (now.digest === digest) return;
       if (isChanged() && same(now.text) !== editor.text) { conflict(now); return; }

@@ -34,6 +34,22 @@ async function seen(context, tab, name, shots) {
   await tab.emulateMedia({ colorScheme: "light" });
   await tab.setViewportSize({ width: 1440, height: 900 });
 }
+/** The drafts of a prompt that this browser keeps. */
+const drafts = (tab, name) => tab.evaluate((it) => Object.keys(localStorage).filter((key) => `${key} `.startsWith(`twig-edit ${new URLSearchParams({ prompt: it })} `)).length, name);
+/** Answers the looks for a prompt with a status, until it is 0. */
+async function answering(tab) {
+  const all = "**/page/source?*";
+  const state = { status: 0, end: () => tab.unroute(all) };
+  await tab.route(all, (route) => state.status && route.request().method() === "GET"
+    ? route.fulfill({ status: state.status, contentType: "application/json", body: JSON.stringify({ why: `Answered with \`${state.status}\`.` }) })
+    : route.continue());
+  /** Gives the editor two answers, so that the first of them was shown. */
+  state.give = async (status) => {
+    state.status = status;
+    for (let n = 0; n < 2; n += 1) await tab.waitForResponse((it) => it.url().includes("/page/source?") && it.status() === (status || 304));
+  };
+  return state;
+}
 const saved = (tab) => until("a save is told", async () => /^saved/.test(await tab.locator("#kept").textContent()));
 
 export default async function edit({ shots }) {
@@ -397,7 +413,7 @@ export default async function edit({ shots }) {
   rmSync(fileOf("team/prompts/plan.md"));
   const told = tab.getByText("Your draft is kept in this browser");
   await told.waitFor();
-  check((await tab.locator("#edit-failure").innerText()).includes("its file was deleted"), "a file that is deleted is told");
+  await until("a file that is deleted is told", async () => (await tab.locator("#edit-failure").innerText()).includes("its file was deleted"));
   await tab.keyboard.press("Control+s");
   await until("a save of it tells the same", async () => (await tab.locator("#edit-failure").innerText()).includes("Your draft is kept"));
   check(await text(tab) === "Typed while it was deleted.", "and the text stays");
@@ -419,6 +435,24 @@ export default async function edit({ shots }) {
   await startServer();
   await tab.locator("#edit-failure").waitFor({ state: "detached" });
   check(await text(tab) === "Typed while it was deleted.", "a server that is back takes the notice away, and nothing else");
+
+  // An outage is no removal, and leaves no draft of a text that nobody changed
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
+  const looks = await answering(tab);
+  const failure = tab.locator("#edit-failure");
+  await looks.give(503);
+  check(await drafts(tab, "team:review") === 0 && await failure.count() === 0, "a text that cannot be read for a moment is not gone");
+  await looks.give(404);
+  check((await failure.innerText()).includes("renamed or removed meanwhile") && await drafts(tab, "team:review") === 1, "one that is gone is kept");
+  await looks.give(403);
+  check((await failure.innerText()) === "Answered with 403. Your draft is kept in this browser: copy the text from here.", `what is known of it later is told instead: ${await failure.innerText()}`);
+  await looks.give(503);
+  check(await failure.count() === 1 && await drafts(tab, "team:review") === 1, "an outage does not bring it back");
+  await looks.give(0);
+  check(await failure.count() === 0 && await drafts(tab, "team:review") === 0, "a text that is back takes its notice and its draft away");
+  await looks.end();
 
   // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
   await tab.goto(edited("team:plan"));
