@@ -144,6 +144,7 @@ export function startEdit(): () => void {
   let kept: string | null = null;
   // What was removed is a draft, changed or not.
   let isGone = false;
+  let isDeleted = false;
   const isChanged = () => isGone || editor.text !== base;
   undoButton.disabled = !canUndo();
 
@@ -286,7 +287,7 @@ export function startEdit(): () => void {
   };
   const KEPT = "Your draft is kept in this browser";
   const gone = (text: string) => {
-    if (!root.isConnected) return;
+    if (isDeleted || !root.isConnected) return;
     isGone = true;
     keep();
     const told = `${text} ${KEPT}: copy the text from here.`;
@@ -412,14 +413,21 @@ export function startEdit(): () => void {
     no.addEventListener("click", () => dialog.close());
     yes.addEventListener("click", async () => {
       dialog.close();
+      // That a look finds it gone is no news then.
+      isDeleted = true;
       try {
         const answer = await ask(`/page/prompts?${query}`, { method: "DELETE", headers: { "If-Match": `"${digest}"` } }, SAID);
-        if (!answer.ok) { failed(await why(answer)); return; }
-        base = editor.text;
-        forget();
-        say("Deleted", true);
-        page.go("/");
+        if (answer.ok) {
+          base = editor.text;
+          isGone = false;
+          forget();
+          say("Deleted", true);
+          page.go("/");
+          return;
+        }
+        failed(await why(answer));
       } catch { failed("The server does not answer: nothing was deleted."); }
+      isDeleted = false;
     });
     buttons.append(no, yes);
     dialog.append(make("h2", `Delete “${item.prompt}”?`, { id: "delete-title" }), make("p", "Clients lose it at once. Its versions are kept: `twig prompt restore` brings it back."), buttons);

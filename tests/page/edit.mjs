@@ -390,8 +390,18 @@ export default async function edit({ shots }) {
   await tab.getByRole("dialog").getByRole("button", { name: "Keep it" }).click();
   await tab.locator("#more > summary").click();
   await tab.getByRole("button", { name: "Delete…" }).click();
+  // A look while the library is on its way finds nothing to keep.
+  let goOn;
+  const late = new Promise((done) => { goOn = done; });
+  await tab.route("**/page/list*", async (route) => { await late; await route.continue(); });
+  const looked = tab.waitForResponse((it) => it.url().includes("/page/source?") && it.status() === 404);
   await tab.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await tab.waitForURL(`${origin}/`);
+  await looked;
+  goOn();
+  await tab.locator("a.row").first().waitFor();
+  await tab.unroute("**/page/list*");
+  check(await drafts(tab, "orchard:prune") === 0, "what was deleted leaves no draft");
   check(!(await run(["prompt", "list", "-p", "orchard"])).includes("prune"), "a prompt is deleted once it was asked for twice");
   await run(["prompt", "add", "pick", "-p", "orchard", "-c", "Pick."]);
   await tab.goto(edited("orchard:pick"));
