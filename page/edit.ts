@@ -178,10 +178,11 @@ export function startEdit(): () => void {
   /** Offers what was kept before, and by other tabs. It stays until it is taken or discarded. */
   const offerDrafts = () => {
     offered.forEach((it) => it.remove());
-    offered = draftsOf(query, draftKey, base).map((it) => {
+    const saved = theirs ?? { text: base, digest };
+    offered = draftsOf(query, draftKey, saved.text).map((it) => {
       const shown = offer.cloneNode(true) as HTMLElement;
       shown.hidden = false;
-      shown.querySelector("span")!.textContent = `${draftedAt(it.draft)}${it.draft.digest === digest ? "" : ", of an earlier text than the one that is saved now"}`;
+      shown.querySelector("span")!.textContent = `${draftedAt(it.draft)}${it.draft.digest === saved.digest ? "" : ", of an earlier text than the one that is saved now"}`;
       const [take, discard] = shown.querySelectorAll("button");
       take!.addEventListener("click", () => takeDraft(it));
       discard!.addEventListener("click", () => dropDraft(it));
@@ -199,11 +200,15 @@ export function startEdit(): () => void {
     // What was typed here becomes a draft that is offered.
     if (!keep()) return;
     draftKey = newKey();
-    kept = null;
-    const now = { text: base, digest };
+    const now = theirs ?? { text: base, digest };
     editor.text = text;
-    // It was made from an earlier text: the same question as if that had changed just now.
-    if (from !== digest && was !== undefined) { [base, digest] = [was, from]; conflict(now); }
+    if (from === now.digest || was === undefined) settled(now.text, now.digest);
+    else {
+      // It was made from an earlier text: the same question as if that had changed just now.
+      [base, digest] = [was, from];
+      kept = null;
+      conflict(now);
+    }
     changed();
     if (keep()) dropDraft(it); else offerDrafts();
     editor.handle?.focus();

@@ -291,6 +291,29 @@ export default async function edit({ shots }) {
   await conflict.getByRole("button", { name: "Compare" }).click();
   await until("a draft of an earlier text is compared with both", async () => (await dialog.locator(".three .changed").allInnerTexts()).join("").replace(/\s+/g, " ") === "Mine. Theirs meanwhile. A draft of mine.");
   await dialog.getByRole("button", { name: "Take theirs" }).click();
+  // A draft of the text that is saved now, taken after one of an earlier text
+  await type(tab, "A draft of theirs.\n");
+  await until("it is kept, too", async () => (await tab.locator("#kept").textContent()).startsWith("draft kept"));
+  writeFileSync(fileOf(REVIEW), "Theirs at last.\n");
+  await tab.goto(`${origin}/problems`);
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  await type(tab, "A draft of the last.\n");
+  await until("and one of the last text", async () => (await tab.locator("#kept").textContent()).startsWith("draft kept"));
+  await tab.goto(`${origin}/problems`);
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  const offer = (words) => tab.locator(".notice", { hasText: "A draft of this text" }).filter({ hasText: words }).getByRole("button", { name: "Go on with it" }).first();
+  await offer("of an earlier text").click();
+  await conflict.waitFor();
+  await tab.locator(".notice", { hasText: "A draft of this text" }).filter({ hasNotText: "of an earlier text" }).getByRole("button", { name: "Go on with it" }).first().click();
+  check(await text(tab) === "A draft of the last.\n" && await conflict.count() === 0, "a draft of what is saved now is no conflict, whatever was taken before it");
+  await tab.keyboard.press("Control+s");
+  await dialog.getByText("What this save changes").waitFor();
+  check((await dialog.locator(".diff").innerText()).includes("Theirs at last."), "and its save is compared with that");
+  await dialog.getByRole("button", { name: "Go on editing" }).click();
+  await type(tab, "Theirs at last.\n");
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
   writeFileSync(fileOf(REVIEW), "Changed while nothing was typed.\n");
   await until("without a change the new text just comes", async () => await text(tab) === "Changed while nothing was typed.\n");
 
