@@ -26,9 +26,10 @@ const PLAIN = "twig-plain";
 /** Answers in words, which are shown where the question was asked. */
 const SAID = [304, 400, 403, 409, 412, 413, 428, 503, 507];
 const same = (text: string) => text.replace(/\r\n?/g, "\n");
+const DAY = 86_400_000;
 /** How many drafts of one text are kept, and for how many milliseconds. */
 const DRAFTS = 20;
-const DRAFT_AGE = 60 * 86_400_000;
+const DRAFT_AGE = 60 * DAY;
 const clock = (at: number) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 /** Keeps something for this tab, if there is room for it. */
 const keepInTab = (key: string, text: string) => { try { sessionStorage.setItem(key, text); } catch { sessionStorage.removeItem(key); } };
@@ -38,22 +39,37 @@ const why = async (answer: Response): Promise<string> =>
 const posted = (body: object, signal: AbortSignal | null = null): RequestInit =>
   ({ method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
-const draftName = (query: URLSearchParams) => `twig-edit ${query}`;
-/** The drafts of a text in this browser, the newest first. Every editor has its own, so none replaces another. */
-function draftsOf(query: URLSearchParams, own = "", saved: string | null = null): KeptDraft[] {
-  const name = draftName(query);
-  const found: KeptDraft[] = [];
-  for (const key of Object.keys(localStorage)) {
-    if (key === own || !`${key} `.startsWith(`${name} `)) continue;
+const DRAFT = "twig-edit ";
+const draftName = (query: URLSearchParams) => DRAFT + query;
+const isOf = (key: string, query: URLSearchParams) => `${key} `.startsWith(`${draftName(query)} `);
+/** All drafts in this browser, the newest first. Those that are too old, or unreadable, are removed. */
+function allDrafts(): KeptDraft[] {
+  const found = Object.keys(localStorage).filter((key) => key.startsWith(DRAFT)).flatMap((key): KeptDraft[] => {
     const json = localStorage.getItem(key)!;
-    try { found.push({ key, json, draft: JSON.parse(json) as Draft }); } catch { localStorage.removeItem(key); }
-  }
-  found.sort((a, b) => b.draft.at - a.draft.at);
-  return found.filter(({ key, draft }, n) => {
-    const stays = n < DRAFTS && Date.now() - draft.at < DRAFT_AGE && draft.text !== saved;
+    try {
+      const draft = JSON.parse(json) as Draft;
+      if (Date.now() - draft.at < DRAFT_AGE) return [{ key, json, draft }];
+    } catch { /* removed */ }
+    localStorage.removeItem(key);
+    return [];
+  });
+  return found.sort((a, b) => b.draft.at - a.draft.at);
+}
+// Once whenever the page is opened.
+allDrafts();
+/** The drafts of a text. Every editor has its own, so none replaces another. */
+function draftsOf(query: URLSearchParams, own = "", saved: string | null = null): KeptDraft[] {
+  return allDrafts().filter(({ key }) => key !== own && isOf(key, query)).filter(({ key, draft }, n) => {
+    const stays = n < DRAFTS && draft.text !== saved;
     if (!stays) localStorage.removeItem(key);
     return stays;
   });
+}
+/** Removes what was typed in this browser. */
+export function forgetTyped(): void {
+  for (const storage of [localStorage, sessionStorage]) {
+    for (const key of Object.keys(storage)) if (/^twig-(edit|undo|left|draft) /.test(key)) storage.removeItem(key);
+  }
 }
 const draftedAt = ({ at }: Draft) => `at ${new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
 

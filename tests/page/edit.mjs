@@ -487,6 +487,22 @@ export default async function edit({ shots }) {
   check(await failure.count() === 0 && await drafts(tab, "team:review") === 0, "a text that is back takes its notice and its draft away");
   await looks.end();
 
+  // Drafts end after 60 days, and with "Forget this browser"
+  await tab.evaluate(() => localStorage.setItem("twig-edit prompt=ancient", JSON.stringify({ text: "x", digest: "", at: Date.now() - 61 * 86_400_000, base: "" })));
+  await tab.goto(`${origin}/problems`);
+  await tab.locator(".page").waitFor();
+  check(await drafts(tab, "ancient") === 0, "a draft of 60 days is removed when the page is opened");
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  await type(tab, "Typed before this browser was forgotten.");
+  await tab.locator("#keys-button").click();
+  await tab.getByRole("button", { name: "Forget this browser" }).click();
+  await tab.locator("#secret").waitFor();
+  const left = await tab.evaluate(() => [localStorage, sessionStorage].flatMap((it) => Object.keys(it)).filter((it) => /^twig-(key|edit|undo|left|draft)/.test(it)));
+  check(left.length === 0, `a browser that was forgotten keeps nothing that was typed: ${left}`);
+  await tab.goto(await link());
+  await tab.locator("a.row").first().waitFor();
+
   // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
   await tab.goto(edited("team:plan"));
   await ready(tab);
