@@ -65,6 +65,23 @@ function draftsOf(query: URLSearchParams, own = "", saved: string | null = null)
     return stays;
   });
 }
+/** Keeps a draft; false if there is no room, even without the drafts of other texts that are older than a day. */
+function keepDraft(key: string, json: string, query: URLSearchParams): boolean {
+  let others: KeptDraft[] | null = null;
+  const removed: KeptDraft[] = [];
+  for (;;) {
+    try { localStorage.setItem(key, json); return true; } catch {
+      others ??= allDrafts().filter((it) => !isOf(it.key, query) && Date.now() - it.draft.at > DAY);
+      const oldest = others.pop();
+      if (!oldest) break;
+      localStorage.removeItem(oldest.key);
+      removed.push(oldest);
+    }
+  }
+  // There is no room even so: they stay.
+  removed.forEach((it) => localStorage.setItem(it.key, it.json));
+  return false;
+}
 /** Removes what was typed in this browser. */
 export function forgetTyped(): void {
   for (const storage of [localStorage, sessionStorage]) {
@@ -174,7 +191,7 @@ export function startEdit(): () => void {
     if (text === kept && (!isChanged() || draftKey in localStorage)) return true;
     if (isChanged()) {
       const now = Date.now();
-      try { localStorage.setItem(draftKey, JSON.stringify({ text, digest, at: now, base } satisfies Draft)); } catch { tell("no room for a draft"); return false; }
+      if (!keepDraft(draftKey, JSON.stringify({ text, digest, at: now, base } satisfies Draft), query)) { tell("no room for a draft"); return false; }
       tell(`draft kept ${clock(now)}`);
     } else forget();
     kept = text;
@@ -306,12 +323,11 @@ export function startEdit(): () => void {
     shown.replaceChildren(...text.split("`").map((part, n) => n % 2 ? make("code", part) : part));
     root.querySelector(".editing")!.before(shown);
   };
-  const KEPT = "Your draft is kept in this browser";
+  const draftState = () => keep() ? "Your draft is kept in this browser" : "This browser has no room for your draft";
   const gone = (text: string) => {
     if (isDeleted || !root.isConnected) return;
     isGone = true;
-    keep();
-    const told = `${text} ${KEPT}: copy the text from here.`;
+    const told = `${text} ${draftState()}: copy the text from here.`;
     if (at("edit-failure")?.textContent !== told.replaceAll("`", "")) failed(told, true);
   };
   const refused = async (answer: Response) => {
@@ -323,8 +339,8 @@ export function startEdit(): () => void {
   const unanswered = (error: unknown) => {
     if (error instanceof NoKey) void page.show();
     else if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
-    else if (error instanceof TypeError) failed(`The server does not answer. ${KEPT}.`, true);
-    else failed(`The server has an error (${(error as Error).message}). ${KEPT}.`);
+    else if (error instanceof TypeError) failed(`The server does not answer. ${draftState()}.`, true);
+    else failed(`The server has an error (${(error as Error).message}). ${draftState()}.`);
   };
   const settled = (text: string, now: string) => {
     base = text;

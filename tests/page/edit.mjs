@@ -50,6 +50,13 @@ async function answering(tab) {
   };
   return state;
 }
+/** Fills what a browser keeps for a page, to the last letter. */
+const fillStorage = (tab) => tab.evaluate(() => {
+  let filler = localStorage.getItem("filler") ?? "";
+  for (let size = 1 << 22; size >= 1;) {
+    try { localStorage.setItem("filler", filler + "x".repeat(size)); filler += "x".repeat(size); } catch { size >>= 1; }
+  }
+});
 const saved = (tab) => until("a save is told", async () => /^saved/.test(await tab.locator("#kept").textContent()));
 
 export default async function edit({ shots }) {
@@ -487,11 +494,32 @@ export default async function edit({ shots }) {
   check(await failure.count() === 0 && await drafts(tab, "team:review") === 0, "a text that is back takes its notice and its draft away");
   await looks.end();
 
+  // No room in this browser
+  await tab.evaluate(() => {
+    const keep = (name, days) => localStorage.setItem(`twig-edit prompt=${name}`, JSON.stringify({ text: "x".repeat(1000), digest: "", at: Date.now() - days * 86_400_000, base: "" }));
+    keep("old", 50); keep("older", 55); keep("fresh", 0);
+  });
+  await fillStorage(tab);
+  await type(tab, "Typed into a full browser.\n");
+  await until("the oldest draft of another text makes room for a new one", async () => await drafts(tab, "team:review") === 1);
+  check(await drafts(tab, "older") === 0 && await drafts(tab, "old") === 1, "and no more of them");
+  await fillStorage(tab);
+  await type(tab, `${"Typed into a browser without room. ".repeat(100)}\n`);
+  await until("a browser without room says so", async () => (await tab.locator("#kept").textContent()) === "no room for a draft");
+  check(await drafts(tab, "old") === 1 && await drafts(tab, "fresh") === 1, "what would not make room enough stays, and so do drafts of today");
+  const absent = await answering(tab);
+  await absent.give(404);
+  check((await failure.innerText()).includes("This browser has no room for your draft: copy the text from here."), "and no notice says that the draft is kept");
+  await tab.evaluate(() => { localStorage.removeItem("filler"); });
+  await until("with room again it is kept", async () => (await failure.innerText()).includes("Your draft is kept in this browser"));
+  await absent.give(0);
+  await absent.end();
+
   // Drafts end after 60 days, and with "Forget this browser"
   await tab.evaluate(() => localStorage.setItem("twig-edit prompt=ancient", JSON.stringify({ text: "x", digest: "", at: Date.now() - 61 * 86_400_000, base: "" })));
   await tab.goto(`${origin}/problems`);
   await tab.locator(".page").waitFor();
-  check(await drafts(tab, "ancient") === 0, "a draft of 60 days is removed when the page is opened");
+  check(await drafts(tab, "ancient") === 0 && await drafts(tab, "old") === 1, "a draft of 60 days is removed when the page is opened, and no newer one");
   await tab.goto(edited("team:review"));
   await ready(tab);
   await type(tab, "Typed before this browser was forgotten.");
