@@ -1,7 +1,7 @@
 // The editor's screen: a text with what is wrong with it and what the model would get of it. Nothing is
 // saved before its difference was shown, and a draft is kept in this browser until it is saved.
 
-import { Missing, NoKey, ask, at, main, make, page, put, say, toClipboard } from "./base";
+import { Missing, NoKey, Unanswered, ask, at, main, make, page, put, say, toClipboard } from "./base";
 
 export interface Found {
   line: number | null; column: number | null; width: number;
@@ -339,8 +339,8 @@ export function startEdit(): () => void {
   const unanswered = (error: unknown) => {
     if (error instanceof NoKey) void page.show();
     else if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
-    else if (error instanceof TypeError) failed(`The server does not answer. ${draftState()}.`, true);
-    else failed(`The server has an error (${(error as Error).message}). ${draftState()}.`);
+    else if (error instanceof Unanswered) failed(`The server does not answer. ${draftState()}.`, true);
+    else failed(`That failed (${(error as Error).message}). ${draftState()}.`);
   };
   const settled = (text: string, now: string) => {
     base = text;

@@ -515,6 +515,13 @@ export default async function edit({ shots }) {
   await absent.give(0);
   await absent.end();
 
+  // A mistake of the page is not taken for a server that does not answer
+  await tab.route("**/page/diff", (route) => route.fulfill({ contentType: "application/json", body: "{}" }));
+  await tab.keyboard.press("Control+s");
+  await failure.waitFor();
+  check(/^That failed \(.+\)\. Your draft is kept in this browser\.$/.test(await failure.innerText()), `a mistake of the page is not the server's: ${await failure.innerText()}`);
+  await tab.unroute("**/page/diff");
+
   // Drafts end after 60 days, and with "Forget this browser"
   await tab.evaluate(() => localStorage.setItem("twig-edit prompt=ancient", JSON.stringify({ text: "x", digest: "", at: Date.now() - 61 * 86_400_000, base: "" })));
   await tab.goto(`${origin}/problems`);
