@@ -90,6 +90,8 @@ export function say(text: string, isAnswer = false): void {
 
 export class NoKey extends Error {}
 export class Missing extends Error {}
+/** The server does not answer. */
+export class Unanswered extends Error {}
 
 /** Asks the server; answers with a status in `fine` are the caller's. */
 export async function ask(path: string, options: RequestInit = {}, fine: number[] = [304]): Promise<Response> {
@@ -97,7 +99,8 @@ export async function ask(path: string, options: RequestInit = {}, fine: number[
   if (!key) throw new NoKey();
   const headers = new Headers(options.headers);
   headers.set("Authorization", `Bearer ${key}`);
-  const answer = await fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" });
+  const answer = await fetch(path, { ...options, headers, cache: "no-store", credentials: "omit" })
+    .catch((error: unknown) => { throw error instanceof TypeError ? new Unanswered() : error; });
   if (answer.status === 401) { localStorage.removeItem(KEY); throw new NoKey(); }
   if (answer.status === 404 && !fine.includes(404)) throw new Missing();
   if (!answer.ok && !fine.includes(answer.status)) throw new Error(`${answer.status}`);

@@ -1,7 +1,7 @@
 // The editor's screen: a text with what is wrong with it and what the model would get of it. Nothing is
 // saved before its difference was shown, and a draft is kept in this browser until it is saved.
 
-import { Missing, NoKey, ask, at, main, make, page, put, say, toClipboard } from "./base";
+import { Missing, NoKey, Unanswered, ask, at, main, make, page, put, say, toClipboard } from "./base";
 
 export interface Found {
   line: number | null; column: number | null; width: number;
@@ -26,9 +26,10 @@ const PLAIN = "twig-plain";
 /** Answers in words, which are shown where the question was asked. */
 const SAID = [304, 400, 403, 409, 412, 413, 428, 503, 507];
 const same = (text: string) => text.replace(/\r\n?/g, "\n");
+const DAY = 86_400_000;
 /** How many drafts of one text are kept, and for how many milliseconds. */
 const DRAFTS = 20;
-const DRAFT_AGE = 60 * 86_400_000;
+const DRAFT_AGE = 60 * DAY;
 const clock = (at: number) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
 /** Keeps something for this tab, if there is room for it. */
 const keepInTab = (key: string, text: string) => { try { sessionStorage.setItem(key, text); } catch { sessionStorage.removeItem(key); } };
@@ -38,22 +39,54 @@ const why = async (answer: Response): Promise<string> =>
 const posted = (body: object, signal: AbortSignal | null = null): RequestInit =>
   ({ method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
-const draftName = (query: URLSearchParams) => `twig-edit ${query}`;
-/** The drafts of a text in this browser, the newest first. Every editor has its own, so none replaces another. */
-function draftsOf(query: URLSearchParams, own = "", saved: string | null = null): KeptDraft[] {
-  const name = draftName(query);
-  const found: KeptDraft[] = [];
-  for (const key of Object.keys(localStorage)) {
-    if (key === own || !`${key} `.startsWith(`${name} `)) continue;
+const DRAFT = "twig-edit ";
+const draftName = (query: URLSearchParams) => DRAFT + query;
+const isOf = (key: string, query: URLSearchParams) => `${key} `.startsWith(`${draftName(query)} `);
+/** All drafts in this browser, the newest first. Those that are too old, or unreadable, are removed. */
+function allDrafts(): KeptDraft[] {
+  const found = Object.keys(localStorage).filter((key) => key.startsWith(DRAFT)).flatMap((key): KeptDraft[] => {
     const json = localStorage.getItem(key)!;
-    try { found.push({ key, json, draft: JSON.parse(json) as Draft }); } catch { localStorage.removeItem(key); }
-  }
-  found.sort((a, b) => b.draft.at - a.draft.at);
-  return found.filter(({ key, draft }, n) => {
-    const stays = n < DRAFTS && Date.now() - draft.at < DRAFT_AGE && draft.text !== saved;
+    try {
+      const draft = JSON.parse(json) as Draft;
+      if (Date.now() - draft.at < DRAFT_AGE) return [{ key, json, draft }];
+    } catch { /* removed */ }
+    localStorage.removeItem(key);
+    return [];
+  });
+  return found.sort((a, b) => b.draft.at - a.draft.at);
+}
+// Once whenever the page is opened.
+allDrafts();
+/** The drafts of a text. Every editor has its own, so none replaces another. */
+function draftsOf(query: URLSearchParams, own = "", saved: string | null = null): KeptDraft[] {
+  return allDrafts().filter(({ key }) => key !== own && isOf(key, query)).filter(({ key, draft }, n) => {
+    const stays = n < DRAFTS && draft.text !== saved;
     if (!stays) localStorage.removeItem(key);
     return stays;
   });
+}
+/** Keeps a draft; false if there is no room, even without the drafts of other texts that are older than a day. */
+function keepDraft(key: string, json: string, query: URLSearchParams): boolean {
+  let others: KeptDraft[] | null = null;
+  const removed: KeptDraft[] = [];
+  for (;;) {
+    try { localStorage.setItem(key, json); return true; } catch {
+      others ??= allDrafts().filter((it) => !isOf(it.key, query) && Date.now() - it.draft.at > DAY);
+      const oldest = others.pop();
+      if (!oldest) break;
+      localStorage.removeItem(oldest.key);
+      removed.push(oldest);
+    }
+  }
+  // There is no room even so: they stay.
+  removed.forEach((it) => localStorage.setItem(it.key, it.json));
+  return false;
+}
+/** Removes what was typed in this browser. */
+export function forgetTyped(): void {
+  for (const storage of [localStorage, sessionStorage]) {
+    for (const key of Object.keys(storage)) if (/^twig-(edit|undo|left|draft) /.test(key)) storage.removeItem(key);
+  }
 }
 const draftedAt = ({ at }: Draft) => `at ${new Date(at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`;
 
@@ -141,9 +174,10 @@ export function startEdit(): () => void {
   let undo: Undo | null = null;
   try { undo = JSON.parse(sessionStorage.getItem(undoKey) ?? "null") as Undo | null; } catch { /* none */ }
   const canUndo = () => undo?.of === digest && !isChanged();
-  let kept = "";
+  let kept: string | null = null;
   // What was removed is a draft, changed or not.
   let isGone = false;
+  let isDeleted = false;
   const isChanged = () => isGone || editor.text !== base;
   undoButton.disabled = !canUndo();
 
@@ -157,7 +191,7 @@ export function startEdit(): () => void {
     if (text === kept && (!isChanged() || draftKey in localStorage)) return true;
     if (isChanged()) {
       const now = Date.now();
-      try { localStorage.setItem(draftKey, JSON.stringify({ text, digest, at: now, base } satisfies Draft)); } catch { tell("no room for a draft"); return false; }
+      if (!keepDraft(draftKey, JSON.stringify({ text, digest, at: now, base } satisfies Draft), query)) { tell("no room for a draft"); return false; }
       tell(`draft kept ${clock(now)}`);
     } else forget();
     kept = text;
@@ -177,10 +211,11 @@ export function startEdit(): () => void {
   /** Offers what was kept before, and by other tabs. It stays until it is taken or discarded. */
   const offerDrafts = () => {
     offered.forEach((it) => it.remove());
-    offered = draftsOf(query, draftKey, base).map((it) => {
+    const saved = theirs ?? { text: base, digest };
+    offered = draftsOf(query, draftKey, saved.text).map((it) => {
       const shown = offer.cloneNode(true) as HTMLElement;
       shown.hidden = false;
-      shown.querySelector("span")!.textContent = `${draftedAt(it.draft)}${it.draft.digest === digest ? "" : ", of an earlier text than the one that is saved now"}`;
+      shown.querySelector("span")!.textContent = `${draftedAt(it.draft)}${it.draft.digest === saved.digest ? "" : ", of an earlier text than the one that is saved now"}`;
       const [take, discard] = shown.querySelectorAll("button");
       take!.addEventListener("click", () => takeDraft(it));
       discard!.addEventListener("click", () => dropDraft(it));
@@ -198,11 +233,15 @@ export function startEdit(): () => void {
     // What was typed here becomes a draft that is offered.
     if (!keep()) return;
     draftKey = newKey();
-    kept = "";
-    const now = { text: base, digest };
+    const now = theirs ?? { text: base, digest };
     editor.text = text;
-    // It was made from an earlier text: the same question as if that had changed just now.
-    if (from !== digest && was !== undefined) { [base, digest] = [was, from]; conflict(now); }
+    if (from === now.digest || was === undefined) settled(now.text, now.digest);
+    else {
+      // It was made from an earlier text: the same question as if that had changed just now.
+      [base, digest] = [was, from];
+      kept = null;
+      conflict(now);
+    }
     changed();
     if (keep()) dropDraft(it); else offerDrafts();
     editor.handle?.focus();
@@ -284,30 +323,30 @@ export function startEdit(): () => void {
     shown.replaceChildren(...text.split("`").map((part, n) => n % 2 ? make("code", part) : part));
     root.querySelector(".editing")!.before(shown);
   };
-  const KEPT = "Your draft is kept in this browser";
+  const draftState = () => keep() ? "Your draft is kept in this browser" : "This browser has no room for your draft";
   const gone = (text: string) => {
-    if (isGone || !root.isConnected) return;
+    if (isDeleted || !root.isConnected) return;
     isGone = true;
-    keep();
-    failed(`${text} ${KEPT}: copy it from here.`, true);
+    const told = `${text} ${draftState()}: copy the text from here.`;
+    if (at("edit-failure")?.textContent !== told.replaceAll("`", "")) failed(told, true);
   };
   const refused = async (answer: Response) => {
-    failed(await why(answer));
+    const isAway = answer.status === 503;
+    failed(await why(answer), isAway);
     // Perhaps there is nothing to save to any more.
-    isGone = false;
-    void look();
+    if (!isAway) void look();
   };
   const unanswered = (error: unknown) => {
     if (error instanceof NoKey) void page.show();
-    else if (error instanceof Missing) { isGone = false; gone("It was renamed or removed meanwhile."); }
-    else if (error instanceof TypeError) failed(`The server does not answer. ${KEPT}.`, true);
-    else failed(`The server has an error (${(error as Error).message}). ${KEPT}.`);
+    else if (error instanceof Missing) gone("It was renamed or removed meanwhile.");
+    else if (error instanceof Unanswered) failed(`The server does not answer. ${draftState()}.`, true);
+    else failed(`That failed (${(error as Error).message}). ${draftState()}.`);
   };
   const settled = (text: string, now: string) => {
     base = text;
     digest = now;
     theirs = null;
-    kept = "";
+    kept = null;
     at("conflict")!.hidden = true;
     main.querySelector("#edit-failure")?.remove();
     save.disabled = !isChanged();
@@ -411,14 +450,21 @@ export function startEdit(): () => void {
     no.addEventListener("click", () => dialog.close());
     yes.addEventListener("click", async () => {
       dialog.close();
+      // That a look finds it gone is no news then.
+      isDeleted = true;
       try {
         const answer = await ask(`/page/prompts?${query}`, { method: "DELETE", headers: { "If-Match": `"${digest}"` } }, SAID);
-        if (!answer.ok) { failed(await why(answer)); return; }
-        base = editor.text;
-        forget();
-        say("Deleted", true);
-        page.go("/");
+        if (answer.ok) {
+          base = editor.text;
+          isGone = false;
+          forget();
+          say("Deleted", true);
+          page.go("/");
+          return;
+        }
+        failed(await why(answer));
       } catch { failed("The server does not answer: nothing was deleted."); }
+      isDeleted = false;
     });
     buttons.append(no, yes);
     dialog.append(make("h2", `Delete “${item.prompt}”?`, { id: "delete-title" }), make("p", "Clients lose it at once. Its versions are kept: `twig prompt restore` brings it back."), buttons);
@@ -458,15 +504,21 @@ export function startEdit(): () => void {
   // Somebody else
 
   const look = async () => {
-    const ending = main.querySelector("#edit-failure[data-ends]");
-    if (document.hidden || (theirs && !ending)) return;
+    const ending = () => main.querySelector("#edit-failure[data-ends]");
+    if (document.hidden || (theirs && !ending())) return;
     const before = digest;
     try {
       const answer = await ask(source, { headers: { "If-None-Match": `"${digest}"` } }, SAID);
       if (answer.status === 403) { gone(await why(answer)); return; }
-      isGone = false;
-      ending?.remove();
-      if (!answer.ok || theirs || before !== digest || !root.isConnected) return;
+      // Any other answer says nothing about the text.
+      if (!root.isConnected || (!answer.ok && answer.status !== 304)) return;
+      if (isGone) {
+        isGone = false;
+        kept = null;
+        keep();
+      }
+      ending()?.remove();
+      if (!answer.ok || theirs || before !== digest) return;
       const now = await answer.json() as Theirs;
       if (now.digest === digest) return;
       if (isChanged() && same(now.text) !== editor.text) { conflict(now); return; }

@@ -2,7 +2,7 @@
 // Everything that is shown was made by the server; this file never makes HTML of text.
 
 import { KEY, Missing, NAME, NoKey, type Place, ask, at, extended, fragment, main, make, page, parsed, put, query, say, toClipboard, update } from "./base";
-import { refreshEdit, showDrafts, startEdit, startNew } from "./edit";
+import { forgetTyped, refreshEdit, showDrafts, startEdit, startNew } from "./edit";
 import { startHistory, stepHistory } from "./history";
 import { type Command, openPalette, remember } from "./palette";
 import { refreshPeek, startPeek } from "./peek";
@@ -759,7 +759,7 @@ function showKeys(): void {
   const look = make("label", "Colours ", { className: "option" });
   look.append(theme);
   const leave = make("button", "Forget this browser", { type: "button", className: "quiet" });
-  leave.addEventListener("click", () => { localStorage.removeItem(KEY); dialog.close(); stream?.abort(); main.replaceChildren(); showEnter(); });
+  leave.addEventListener("click", () => { localStorage.removeItem(KEY); dialog.close(); stream?.abort(); main.replaceChildren(); showEnter(); forgetTyped(); });
   const close = make("button", "Close", { type: "button", className: "button" });
   close.addEventListener("click", () => dialog.close());
   const row = make("div", "", { className: "row-of" });

@@ -14,7 +14,7 @@ function recents(): Recent[] {
 /** What was opened last comes first; only this browser knows it. */
 export function remember(address: string, name: string): void {
   const others = recents().filter((it) => it.address !== address);
-  localStorage.setItem(RECENT, JSON.stringify([{ address, name }, ...others].slice(0, 8)));
+  try { localStorage.setItem(RECENT, JSON.stringify([{ address, name }, ...others].slice(0, 8))); } catch { /* no room */ }
 }
 
 export function openPalette(commands: Command[]): void {

@@ -34,6 +34,29 @@ async function seen(context, tab, name, shots) {
   await tab.emulateMedia({ colorScheme: "light" });
   await tab.setViewportSize({ width: 1440, height: 900 });
 }
+/** The drafts of a prompt that this browser keeps. */
+const drafts = (tab, name) => tab.evaluate((it) => Object.keys(localStorage).filter((key) => `${key} `.startsWith(`twig-edit ${new URLSearchParams({ prompt: it })} `)).length, name);
+/** Answers the looks for a prompt with a status, until it is 0. */
+async function answering(tab) {
+  const all = "**/page/source?*";
+  const state = { status: 0, end: () => tab.unroute(all) };
+  await tab.route(all, (route) => state.status && route.request().method() === "GET"
+    ? route.fulfill({ status: state.status, contentType: "application/json", body: JSON.stringify({ why: `Answered with \`${state.status}\`.` }) })
+    : route.continue());
+  /** Gives the editor two answers, so that the first of them was shown. */
+  state.give = async (status) => {
+    state.status = status;
+    for (let n = 0; n < 2; n += 1) await tab.waitForResponse((it) => it.url().includes("/page/source?") && it.status() === (status || 304));
+  };
+  return state;
+}
+/** Fills what a browser keeps for a page, to the last letter. */
+const fillStorage = (tab) => tab.evaluate(() => {
+  let filler = localStorage.getItem("filler") ?? "";
+  for (let size = 1 << 22; size >= 1;) {
+    try { localStorage.setItem("filler", filler + "x".repeat(size)); filler += "x".repeat(size); } catch { size >>= 1; }
+  }
+});
 const saved = (tab) => until("a save is told", async () => /^saved/.test(await tab.locator("#kept").textContent()));
 
 export default async function edit({ shots }) {
@@ -275,6 +298,29 @@ export default async function edit({ shots }) {
   await conflict.getByRole("button", { name: "Compare" }).click();
   await until("a draft of an earlier text is compared with both", async () => (await dialog.locator(".three .changed").allInnerTexts()).join("").replace(/\s+/g, " ") === "Mine. Theirs meanwhile. A draft of mine.");
   await dialog.getByRole("button", { name: "Take theirs" }).click();
+  // A draft of the text that is saved now, taken after one of an earlier text
+  await type(tab, "A draft of theirs.\n");
+  await until("it is kept, too", async () => (await tab.locator("#kept").textContent()).startsWith("draft kept"));
+  writeFileSync(fileOf(REVIEW), "Theirs at last.\n");
+  await tab.goto(`${origin}/problems`);
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  await type(tab, "A draft of the last.\n");
+  await until("and one of the last text", async () => (await tab.locator("#kept").textContent()).startsWith("draft kept"));
+  await tab.goto(`${origin}/problems`);
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  const offer = (words) => tab.locator(".notice", { hasText: "A draft of this text" }).filter({ hasText: words }).getByRole("button", { name: "Go on with it" }).first();
+  await offer("of an earlier text").click();
+  await conflict.waitFor();
+  await tab.locator(".notice", { hasText: "A draft of this text" }).filter({ hasNotText: "of an earlier text" }).getByRole("button", { name: "Go on with it" }).first().click();
+  check(await text(tab) === "A draft of the last.\n" && await conflict.count() === 0, "a draft of what is saved now is no conflict, whatever was taken before it");
+  await tab.keyboard.press("Control+s");
+  await dialog.getByText("What this save changes").waitFor();
+  check((await dialog.locator(".diff").innerText()).includes("Theirs at last."), "and its save is compared with that");
+  await dialog.getByRole("button", { name: "Go on editing" }).click();
+  await type(tab, "Theirs at last.\n");
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
   writeFileSync(fileOf(REVIEW), "Changed while nothing was typed.\n");
   await until("without a change the new text just comes", async () => await text(tab) === "Changed while nothing was typed.\n");
 
@@ -374,8 +420,18 @@ export default async function edit({ shots }) {
   await tab.getByRole("dialog").getByRole("button", { name: "Keep it" }).click();
   await tab.locator("#more > summary").click();
   await tab.getByRole("button", { name: "Delete…" }).click();
+  // A look while the library is on its way finds nothing to keep.
+  let goOn;
+  const late = new Promise((done) => { goOn = done; });
+  await tab.route("**/page/list*", async (route) => { await late; await route.continue(); });
+  const looked = tab.waitForResponse((it) => it.url().includes("/page/source?") && it.status() === 404);
   await tab.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await tab.waitForURL(`${origin}/`);
+  await looked;
+  goOn();
+  await tab.locator("a.row").first().waitFor();
+  await tab.unroute("**/page/list*");
+  check(await drafts(tab, "orchard:prune") === 0, "what was deleted leaves no draft");
   check(!(await run(["prompt", "list", "-p", "orchard"])).includes("prune"), "a prompt is deleted once it was asked for twice");
   await run(["prompt", "add", "pick", "-p", "orchard", "-c", "Pick."]);
   await tab.goto(edited("orchard:pick"));
@@ -397,7 +453,7 @@ export default async function edit({ shots }) {
   rmSync(fileOf("team/prompts/plan.md"));
   const told = tab.getByText("Your draft is kept in this browser");
   await told.waitFor();
-  check((await tab.locator("#edit-failure").innerText()).includes("its file was deleted"), "a file that is deleted is told");
+  await until("a file that is deleted is told", async () => (await tab.locator("#edit-failure").innerText()).includes("its file was deleted"));
   await tab.keyboard.press("Control+s");
   await until("a save of it tells the same", async () => (await tab.locator("#edit-failure").innerText()).includes("Your draft is kept"));
   check(await text(tab) === "Typed while it was deleted.", "and the text stays");
@@ -419,6 +475,68 @@ export default async function edit({ shots }) {
   await startServer();
   await tab.locator("#edit-failure").waitFor({ state: "detached" });
   check(await text(tab) === "Typed while it was deleted.", "a server that is back takes the notice away, and nothing else");
+
+  // An outage is no removal, and leaves no draft of a text that nobody changed
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  while (await tab.getByRole("button", { name: "Discard it" }).count()) await tab.getByRole("button", { name: "Discard it" }).first().click();
+  const looks = await answering(tab);
+  const failure = tab.locator("#edit-failure");
+  await looks.give(503);
+  check(await drafts(tab, "team:review") === 0 && await failure.count() === 0, "a text that cannot be read for a moment is not gone");
+  await looks.give(404);
+  check((await failure.innerText()).includes("renamed or removed meanwhile") && await drafts(tab, "team:review") === 1, "one that is gone is kept");
+  await looks.give(403);
+  check((await failure.innerText()) === "Answered with 403. Your draft is kept in this browser: copy the text from here.", `what is known of it later is told instead: ${await failure.innerText()}`);
+  await looks.give(503);
+  check(await failure.count() === 1 && await drafts(tab, "team:review") === 1, "an outage does not bring it back");
+  await looks.give(0);
+  check(await failure.count() === 0 && await drafts(tab, "team:review") === 0, "a text that is back takes its notice and its draft away");
+  await looks.end();
+
+  // No room in this browser
+  await tab.evaluate(() => {
+    const keep = (name, days) => localStorage.setItem(`twig-edit prompt=${name}`, JSON.stringify({ text: "x".repeat(1000), digest: "", at: Date.now() - days * 86_400_000, base: "" }));
+    keep("old", 50); keep("older", 55); keep("fresh", 0);
+  });
+  await fillStorage(tab);
+  await type(tab, "Typed into a full browser.\n");
+  await until("the oldest draft of another text makes room for a new one", async () => await drafts(tab, "team:review") === 1);
+  check(await drafts(tab, "older") === 0 && await drafts(tab, "old") === 1, "and no more of them");
+  await fillStorage(tab);
+  await type(tab, `${"Typed into a browser without room. ".repeat(100)}\n`);
+  await until("a browser without room says so", async () => (await tab.locator("#kept").textContent()) === "no room for a draft");
+  check(await drafts(tab, "old") === 1 && await drafts(tab, "fresh") === 1, "what would not make room enough stays, and so do drafts of today");
+  const absent = await answering(tab);
+  await absent.give(404);
+  check((await failure.innerText()).includes("This browser has no room for your draft: copy the text from here."), "and no notice says that the draft is kept");
+  await tab.evaluate(() => { localStorage.removeItem("filler"); });
+  await until("with room again it is kept", async () => (await failure.innerText()).includes("Your draft is kept in this browser"));
+  await absent.give(0);
+  await absent.end();
+
+  // A mistake of the page is not taken for a server that does not answer
+  await tab.route("**/page/diff", (route) => route.fulfill({ contentType: "application/json", body: "{}" }));
+  await tab.keyboard.press("Control+s");
+  await failure.waitFor();
+  check(/^That failed \(.+\)\. Your draft is kept in this browser\.$/.test(await failure.innerText()), `a mistake of the page is not the server's: ${await failure.innerText()}`);
+  await tab.unroute("**/page/diff");
+
+  // Drafts end after 60 days, and with "Forget this browser"
+  await tab.evaluate(() => localStorage.setItem("twig-edit prompt=ancient", JSON.stringify({ text: "x", digest: "", at: Date.now() - 61 * 86_400_000, base: "" })));
+  await tab.goto(`${origin}/problems`);
+  await tab.locator(".page").waitFor();
+  check(await drafts(tab, "ancient") === 0 && await drafts(tab, "old") === 1, "a draft of 60 days is removed when the page is opened, and no newer one");
+  await tab.goto(edited("team:review"));
+  await ready(tab);
+  await type(tab, "Typed before this browser was forgotten.");
+  await tab.locator("#keys-button").click();
+  await tab.getByRole("button", { name: "Forget this browser" }).click();
+  await tab.locator("#secret").waitFor();
+  const left = await tab.evaluate(() => [localStorage, sessionStorage].flatMap((it) => Object.keys(it)).filter((it) => /^twig-(key|edit|undo|left|draft)/.test(it)));
+  check(left.length === 0, `a browser that was forgotten keeps nothing that was typed: ${left}`);
+  await tab.goto(await link());
+  await tab.locator("a.row").first().waitFor();
 
   // The key is forgotten while a text is edited; an error that nobody caught is reported at the end
   await tab.goto(edited("team:plan"));

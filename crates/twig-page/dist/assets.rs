@@ -1,5 +1,5 @@
 // Written by page/build.mjs.
-pub(crate) const SCRIPT: &str = "/page/assets/page-1a31014078.js";
+pub(crate) const SCRIPT: &str = "/page/assets/page-08bd10d14e.js";
 pub(crate) const EDITOR: &str = "/page/assets/editor-4aaae3ca86.js";
 pub(crate) const STYLE: &str = "/page/assets/page-bc40904aa3.css";
 pub(crate) static ASSETS: [(&str, &str, bool, &[u8]); 5] = [
@@ -22,7 +22,7 @@ pub(crate) static ASSETS: [(&str, &str, bool, &[u8]); 5] = [
         include_bytes!("page.css.gz"),
     ),
     (
-        "page-1a31014078.js",
+        "page-08bd10d14e.js",
         "text/javascript; charset=utf-8",
         true,
         include_bytes!("page.js.gz"),

@@ -82,12 +82,12 @@ pub(crate) enum ListEntry<'c> {
 /// Files with problems by their whole paths, each with its worst one.
 pub type TroubledFiles = BTreeMap<Box<str>, Severity>;
 
-/// The whole screen. `hits` are what the search index found, the best first; `troubled` are files
-/// with problems, as far as they are known.
+/// The whole screen. `hits` are what the search index found, the best first, or why the search
+/// failed; `troubled` are files with problems, as far as they are known.
 pub fn list(
     catalog: &Catalog,
     query: &ListQuery,
-    hits: &[Hit],
+    hits: Result<&[Hit], &str>,
     troubled: &TroubledFiles,
 ) -> Markup {
     let all = everything(catalog);
@@ -402,9 +402,11 @@ fn results(
     catalog: &Catalog,
     query: &ListQuery,
     all: &[ListEntry<'_>],
-    hits: &[Hit],
+    hits: Result<&[Hit], &str>,
     troubled: &TroubledFiles,
 ) -> Markup {
+    let failed = hits.err();
+    let hits = hits.unwrap_or_default();
     let found = found(catalog, query, all, hits);
     let prompts = found
         .iter()
@@ -421,13 +423,23 @@ fn results(
         } @else if found.is_empty() {
             div.blank {
                 p.lead { "Nothing found." }
-                p { "No name, description or text has these words here. " a href="/" { "Show everything" } }
+                @if let Some(why) = failed {
+                    p role="alert" { (not_searched(why)) }
+                } @else {
+                    p { "No name, description or text has these words here. " a href="/" { "Show everything" } }
+                }
             }
         } @else {
+            @if let Some(why) = failed { p.failure role="alert" { (not_searched(why)) } }
             p.sum #sum { (words) @if !query.text.trim().is_empty() { " for “" (label(query.text.trim())) "”" } }
             ul.rows #rows { (shown_rows(&found, query, hits, troubled)) }
         }
     }
+}
+
+/// Says that a search failed; names are found all the same.
+fn not_searched(why: &str) -> Markup {
+    html! { span { "Not everything was searched: " (sentence(why)) "." } }
 }
 
 fn nothing_yet() -> Markup {

@@ -111,15 +111,16 @@ impl PageVisit {
 
     async fn list(&self, query: &ListQuery) -> String {
         let hits = match query.text.trim() {
-            "" => Vec::new(),
+            "" => Ok(Vec::new()),
             text => self.search(text).await,
         };
         let troubled = self.troubled(query.has_problems).await;
         block_in_place(|| {
             let catalog = self.catalog();
+            let hits = hits.as_deref().map_err(String::as_str);
             let html = match query.after {
-                0 => twig_page::list(&catalog, query, &hits, &troubled),
-                _ => twig_page::rows(&catalog, query, &hits, &troubled),
+                0 => twig_page::list(&catalog, query, hits, &troubled),
+                _ => twig_page::rows(&catalog, query, hits.unwrap_or_default(), &troubled),
             };
             html.into_string()
         })
@@ -152,8 +153,8 @@ impl PageVisit {
         known.map(|known| paths(&known.found)).unwrap_or_default()
     }
 
-    /// What the search index finds; without an index, names are found all the same.
-    pub(super) async fn search(&self, text: &str) -> Vec<Hit> {
+    /// What the search index finds, or why the search failed; names are found all the same.
+    pub(super) async fn search(&self, text: &str) -> Result<Vec<Hit>, String> {
         let query = Query {
             text: text.to_owned(),
             scope: SearchScope::All,
@@ -161,8 +162,8 @@ impl PageVisit {
             enough: 20,
         };
         match self.run(Work::Search(query), None).await {
-            WorkOutcome::Search(Ok(hits)) => hits,
-            _ => Vec::new(),
+            WorkOutcome::Search(found) => found,
+            _ => Ok(Vec::new()),
         }
     }
 

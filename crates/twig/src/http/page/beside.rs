@@ -39,7 +39,7 @@ impl PageVisit {
         if text.is_empty() {
             return String::new();
         }
-        let hits = self.search(text).await;
+        let hits = self.search(text).await.unwrap_or_default();
         block_in_place(|| twig_page::palette(&self.catalog(), text, &hits).into_string())
     }
 

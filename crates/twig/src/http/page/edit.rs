@@ -212,7 +212,14 @@ impl PageVisit {
         let place = found.shown_place();
         let bytes = read.map_err(|error| match error {
             BodyError::NotFound => PageRefusal::missing(),
-            error => PageRefusal::forbidden(error.sentence(FileRole::Document, &place)),
+            // While a store is away, its texts are not gone.
+            error => PageRefusal::new(
+                match error {
+                    BodyError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+                    _ => StatusCode::FORBIDDEN,
+                },
+                format!("{}.", error.sentence(FileRole::Document, &place)),
+            ),
         })?;
         let digest = Sha256::digest(&bytes).into();
         let text = String::from_utf8(bytes).ok();
@@ -276,9 +283,12 @@ impl PageVisit {
                 }),
                 Err(refusal) => Err(refusal.clone()),
             };
-            // What is not there has no screen; what is not edited says why.
+            // What is not there has no screen; what is not edited, or not now, says why.
             if let Err(refusal) = &edited
-                && refusal.status != StatusCode::FORBIDDEN
+                && !matches!(
+                    refusal.status,
+                    StatusCode::FORBIDDEN | StatusCode::SERVICE_UNAVAILABLE
+                )
             {
                 return Err(refusal.clone());
             }

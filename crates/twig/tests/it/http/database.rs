@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use twig_testkit::{PgServer, TestEnv, figure, rounds};
 
 use super::admin::ask;
+use super::browse::{get, key};
 use super::client::{PATIENCE, legacy};
 use super::{Caller, LIBRARY, Served};
 use crate::{TWIG, env, wait_until};
@@ -95,6 +96,49 @@ fn a_server_says_that_its_database_is_away_and_serves_what_it_has() {
         });
         assert!(value("twig_store_stale_seconds ") < f64::EPSILON);
     }
+}
+
+/// A text that cannot be read now is not one that was removed, and a search that reads no texts says so.
+#[test]
+fn the_page_says_that_texts_cannot_be_read_while_the_database_is_away() {
+    let Some(database) = PgServer::start() else {
+        return;
+    };
+    let (served, port) = serve(with_project(&database, ""), &["-p", "p"]);
+    wait_until("the database was asked", || {
+        ready(port).1["reasons"] == json!([])
+    });
+    let bearer = format!("Bearer {}", key(&served));
+    let bearer = [("authorization", &*bearer)];
+    let search = |words: &str| {
+        let found = get(&served, &format!("/page/list?q={words}"), &bearer);
+        String::from_utf8(found.body).expect("text")
+    };
+    database.crash();
+    wait_until("it is stale", || {
+        ready(port).1["reasons"] == json!(["stale"])
+    });
+    let source = get(&served, "/page/source?prompt=hello", &bearer);
+    assert_eq!(source.status, 503, "{source:?}");
+    let why = source.json()["why"]
+        .as_str()
+        .expect("a sentence")
+        .to_owned();
+    assert!(why.contains("cannot be reached"), "{why}");
+    let screen = get(&served, "/page/edit?prompt=hello", &bearer);
+    let screen = (screen.status, String::from_utf8(screen.body).expect("text"));
+    assert!(screen.0 == 200 && screen.1.contains("cannot be reached"));
+    let said = "Not everything was searched";
+    let found = search("nothing");
+    assert!(found.contains(said), "{found}");
+    assert!(search("hello").contains("href=\"/p/hello\""));
+    database.begin();
+    wait_until("the text is there again", || {
+        get(&served, "/page/source?prompt=hello", &bearer).status == 200
+    });
+    wait_until("all texts are searched again", || {
+        !search("nothing").contains(said)
+    });
 }
 
 /// Any server on a database answers a request of any session, and what only one of them would know is
