@@ -202,7 +202,7 @@ static CLAUDE_CODE: KnownClient = KnownClient {
         call: call("/mcp__SERVER__", ValueForm::Words),
         note: Some(
             "Claude Code takes one word for each argument of an MCP prompt; `twig export --to claude` \
-             writes commands that keep whole sentences",
+             writes commands that keep whole sentences, of prompts without conditions",
         ),
         ..JSON
     }),

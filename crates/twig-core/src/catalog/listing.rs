@@ -86,6 +86,15 @@ impl Catalog {
         rest.iter().map(|place| self.at(*place))
     }
 
+    /// The prompts in the list that a client of this name gets, as [`Self::view_of`] says.
+    pub fn listed_for(&self, client: &str, is_here: bool) -> Vec<PromptRef<'_>> {
+        let Some(view) = self.view_of(client, is_here) else {
+            return self.shown_prompts(0).collect();
+        };
+        let shown = self.prompts_in(&view);
+        shown.0.iter().map(|place| self.at(*place)).collect()
+    }
+
     /// The list that a client of this name gets; `None` if it is the usual one. `is_here` is true if
     /// the client runs where the server does, so that it loads some libraries itself.
     pub fn view_of(&self, client: &str, is_here: bool) -> Option<ListView> {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use twig_core::{Catalog, PromptRef};
+use twig_core::Catalog;
 
 use super::check::counted;
 use super::connect::no_client;
@@ -111,13 +111,7 @@ fn budget(client: ConnectClient, catalog: &Catalog) -> ClientBudget {
     let (mut prompts, mut characters, mut cut) = (0, 0, 0);
     // What differs for a client counts as in its list. The files that it loads itself count, too:
     // its model sees them beside the rest.
-    let view = catalog.view_of(client.as_str(), false);
-    let shown = view.map(|view| catalog.prompts_in(&view));
-    let listed: Vec<PromptRef<'_>> = match &shown {
-        Some(shown) => catalog.shown_of(shown, 0).collect(),
-        None => catalog.shown_prompts(0).collect(),
-    };
-    for found in listed {
+    for found in catalog.listed_for(client.as_str(), false) {
         let prompt = found.prompt;
         let description = prompt.description.as_deref().or(prompt.title.as_deref());
         let description = description.map_or(0, |text| text.chars().count());

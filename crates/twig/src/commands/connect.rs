@@ -18,6 +18,7 @@ use twig_sources::{LockError, LockedFile};
 use self::example::ExamplePrompt;
 use self::step::{ConnectStep, StepReport};
 use super::old_spelling::changed;
+use super::opened_catalog::OpenedCatalog;
 use super::scope::ScopeArgs;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::connect::{
@@ -147,7 +148,7 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
     } else {
         named(&options.clients)?
     };
-    let (target, example) = match &options.url {
+    let (target, opened) = match &options.url {
         _ if options.remove => (None, None),
         Some(_) if options.token_env.as_deref().is_some_and(is_key) => {
             let message = "`--token-env` takes the name of a variable, and this is a key";
@@ -167,15 +168,15 @@ pub(super) fn run(options: &ConnectArgs, ui: &mut Ui) -> Result<ExitCode, Comman
         None => {
             let (launch, sources) = server::launch(options, scope, &ground)?;
             let is_said = !options.dry_run && !options.json;
-            let example = is_said.then(|| ExamplePrompt::of(&sources)).flatten();
-            (Some(ServerTarget::Program(launch)), example)
+            let opened = is_said.then(|| OpenedCatalog::open(&sources).ok());
+            (Some(ServerTarget::Program(launch)), opened.flatten())
         }
     };
     let job = ConnectJob {
         options,
         scope,
         target,
-        example,
+        opened,
     };
     let is_one = !options.all && clients.len() == 1;
     let mut reports = Vec::new();
@@ -300,7 +301,8 @@ struct ConnectJob<'j> {
     scope: ConfigScope,
     /// `None` if the entry is removed.
     target: Option<ServerTarget>,
-    example: Option<ExamplePrompt>,
+    /// What the server will serve, if an example of it is named.
+    opened: Option<OpenedCatalog>,
 }
 
 impl ConnectJob<'_> {
@@ -348,7 +350,11 @@ impl ConnectJob<'_> {
             record: places.made_folders.clone(),
         };
         match &self.target {
-            Some(target) => step.add(target, self.example.as_ref(), ui),
+            Some(target) => {
+                let opened = self.opened.as_ref();
+                let example = opened.and_then(|it| ExamplePrompt::of(it, client.as_str()));
+                step.add(target, example.as_ref(), ui)
+            }
             None => step.remove(ui),
         }
     }

@@ -4,7 +4,7 @@ use twig_clients::clients::PromptCall;
 use twig_core::{Argument, Prompt};
 
 use crate::commands::list::short_names;
-use crate::commands::opened_catalog::{OpenedCatalog, SourceArgs};
+use crate::commands::opened_catalog::OpenedCatalog;
 
 /// A prompt that is easy to try.
 #[derive(Debug)]
@@ -19,18 +19,16 @@ pub(super) struct ExamplePrompt {
 }
 
 impl ExamplePrompt {
-    /// The first prompt that lists show and that can be called with the fewest invented values.
-    pub(super) fn of(sources: &SourceArgs) -> Option<Self> {
-        let opened = OpenedCatalog::open(sources).ok()?;
+    /// The first prompt in the list of a client that can be called with the fewest invented values.
+    pub(super) fn of(opened: &OpenedCatalog, client: &str) -> Option<Self> {
         let catalog = opened.live.snapshot();
         let needed = |prompt: &Prompt| {
             let arguments = prompt.arguments.iter();
             let needed = arguments.filter(|it| it.required && known(it).is_none());
             needed.count()
         };
-        let found = catalog
-            .shown_prompts(0)
-            .min_by_key(|found| needed(found.prompt))?;
+        let listed = catalog.listed_for(client, true).into_iter();
+        let found = listed.min_by_key(|found| needed(found.prompt))?;
         let arguments = found.prompt.arguments.iter().filter(|it| it.required);
         let values = arguments.map(|it| {
             let value = known(it).map_or_else(|| it.name.to_uppercase(), str::to_owned);

@@ -105,7 +105,7 @@ fn each_client_ends_with_what_to_type_there() {
     }
     insta::assert_snapshot!(said, @r#"
     added `twig` in the servers of Claude Code; restart Claude Code, then type `/mcp__twig__lib:fix-issue ISSUE`
-    Claude Code takes one word for each argument of an MCP prompt; `twig export --to claude` writes commands that keep whole sentences
+    Claude Code takes one word for each argument of an MCP prompt; `twig export --to claude` writes commands that keep whole sentences, of prompts without conditions
     added `twig` in the servers of Claude Desktop; quit Claude Desktop and start it again, then choose `lib:fix-issue` in the + menu
     added `twig` in the servers of VS Code; VS Code asks once whether to trust it; then type `/mcp.twig.lib_fix-issue` in chat
     added `twig` in the servers of Cursor; switch it on in Cursor's settings if Cursor asks, then type `/lib:fix-issue ISSUE`
