@@ -36,6 +36,8 @@ struct SessionExchange {
     looked: Option<Instant>,
     /// Whether the last look failed.
     is_away: bool,
+    /// Whether the database refused what was to be written last.
+    is_refused: bool,
 }
 
 #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
@@ -59,6 +61,7 @@ impl SharedSessions {
         if exchange.unwritten.len() < MOST {
             exchange.unwritten.push(session);
         }
+        exchange.is_refused = false;
         drop(exchange);
         let _ = self.signals.try_send(());
     }
@@ -83,10 +86,10 @@ impl SharedSessions {
         exchange.looked = Some(begun);
     }
 
-    /// Whether something that was ended here is still to be written, by a database that answers.
+    /// Whether something that was ended here is still to be written, to a database that takes it.
     pub fn is_writing(&self) -> bool {
         let exchange = self.exchange();
-        !exchange.is_away && !exchange.unwritten.is_empty()
+        !exchange.is_away && !exchange.is_refused && !exchange.unwritten.is_empty()
     }
 
     /// Whether there is something to take.
@@ -102,6 +105,11 @@ impl SharedSessions {
     /// The first `count` of that are written.
     pub(crate) fn wrote(&self, count: usize) {
         self.exchange().unwritten.drain(..count);
+    }
+
+    /// None of that could be written.
+    pub(crate) fn refused(&self) {
+        self.exchange().is_refused = true;
     }
 
     /// Adds what was ended on any server.

@@ -71,6 +71,8 @@ impl fmt::Debug for FollowedViewStore {
 struct KnownWorkspaces {
     /// When the names were last listed.
     listed: Option<Instant>,
+    /// Why the names were never read.
+    unlisted: Option<StoreError>,
     sources: BTreeMap<StoreName, Arc<WorkspaceSource>>,
     /// Opened for the projects that callers selected.
     stores: BTreeMap<StoreName, Arc<dyn Store>>,
@@ -135,14 +137,18 @@ impl CatalogViews {
     }
 
     /// A view for callers with these rights; `None` if they may not read the project that they
-    /// select, or if there is none.
+    /// select, or if there is none. An error if a database has not said yet what there is: a list
+    /// without it would be wrong.
     pub fn view(
         self: &Arc<Self>,
         scope: &ViewScope,
         rights: &AccessRights,
     ) -> Result<Option<CatalogView>, StoreError> {
         let selected = match scope {
-            ViewScope::Everything => None,
+            ViewScope::Everything => {
+                self.check_read(rights)?;
+                None
+            }
             ViewScope::Project(workspace, project) => {
                 if !rights.on_project(workspace, project).has(Verbs::READ) {
                     return Ok(None);
@@ -170,6 +176,30 @@ impl CatalogViews {
             number: self.next.fetch_add(1, Ordering::Relaxed),
             state: Mutex::default(),
         }))
+    }
+
+    /// Refuses while a database has not said yet which projects there are.
+    fn check_read(&self, rights: &AccessRights) -> Result<(), StoreError> {
+        // A folder says it at once, and a damaged file hides its own projects alone.
+        if self.workspaces.address().is_none() {
+            return Ok(());
+        }
+        let sources = self.sources();
+        if let Some(error) = self.known().unlisted.clone() {
+            return Err(error);
+        }
+        let sources = sources.into_iter().filter(|(name, _)| rights.reach(name));
+        for (_, source) in sources {
+            if source.is_read() {
+                source.refresh(|_| {});
+            } else {
+                source.projects();
+            }
+            if let Some(error) = source.unknown() {
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Looks for new workspaces, and again at those that could not be read. Returns whether anything
@@ -259,8 +289,11 @@ impl CatalogViews {
         let mut known = self.known();
         if known.listed.is_none_or(|at| at.elapsed() >= LISTED) {
             known.listed = Some(Instant::now());
+            let names = self.workspaces.list();
+            let is_first = known.sources.is_empty();
+            known.unlisted = names.as_ref().err().filter(|_| is_first).cloned();
             // A folder that cannot be listed now keeps what was there.
-            if let Ok(names) = self.workspaces.list() {
+            if let Ok(names) = names {
                 known.sources.retain(|name, _| names.contains(name));
                 let gone = |name: &StoreName| !names.contains(name);
                 known.stores.retain(|name, _| !gone(name));

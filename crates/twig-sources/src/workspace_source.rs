@@ -34,6 +34,8 @@ struct KnownWorkspace {
     store: Option<Arc<dyn Store>>,
     /// The store's revision when it was last read, successfully or not.
     revision: Option<u64>,
+    /// Whether the projects could be read at least once.
+    was_read: bool,
     /// The projects that were last read, sorted by name.
     projects: Vec<(Summary, Arc<Library>)>,
     separator: String,
@@ -181,6 +183,7 @@ impl WorkspaceSource {
             projects.push((summary, library));
         }
         known.problem = None;
+        known.was_read = true;
         known.separator.clone_from(&known.next_separator);
         let is_same = known.projects.len() == projects.len()
             && known
@@ -242,10 +245,22 @@ impl WorkspaceSource {
         self.known().problem.clone()
     }
 
-    /// True if projects are served of a store that cannot be read now.
+    /// True if the store cannot be read now: what is served of it may be old, or missing.
     pub(crate) fn is_stale(&self) -> bool {
+        self.known().problem.is_some()
+    }
+
+    /// Why it cannot be said which projects there are: a database has not answered yet.
+    pub(crate) fn unknown(&self) -> Option<StoreError> {
         let known = self.known();
-        known.problem.is_some() && !known.projects.is_empty()
+        let is_away = |error: &&StoreError| {
+            matches!(
+                error,
+                StoreError::Offline { .. } | StoreError::NoDatabase { .. }
+            )
+        };
+        let problem = known.problem.as_ref().filter(is_away);
+        problem.filter(|_| !known.was_read).cloned()
     }
 
     /// The same as a problem.

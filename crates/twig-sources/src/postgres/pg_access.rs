@@ -246,6 +246,11 @@ pub(super) async fn stamp(client: &PgClient) -> Result<Option<PgAccessStamp>, Pg
 }
 
 impl PgAccessStamp {
+    /// The number of the last change of keys and roles; `None` if their row is gone.
+    pub(super) fn revision(&self) -> Option<i64> {
+        self.access.as_ref().map(|(revision, _)| *revision)
+    }
+
     /// Whether keys and roles are the same.
     pub(super) fn has_same_access(&self, other: &Self) -> bool {
         self.access == other.access

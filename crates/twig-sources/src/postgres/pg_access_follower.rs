@@ -72,12 +72,16 @@ struct AccessThread {
     news: Arc<AccessNews>,
     sessions: Option<Arc<SharedSessions>>,
     last: Option<PgAccessStamp>,
+    /// The last revision of keys and roles that was read.
+    revision: Option<i64>,
     /// Up to which ended session is known.
     ended: i64,
     /// Whether the tables are older than keys.
     is_absent: bool,
     /// Whether the last look failed.
     is_broken: bool,
+    /// Whether the last ends of sessions could not be written.
+    cannot_write: bool,
     on_news: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -98,9 +102,11 @@ impl FollowedPgAccess {
             news: Arc::clone(&news),
             sessions: sessions.clone(),
             last: None,
+            revision: None,
             ended: 0,
             is_absent: key.is_none(),
             is_broken: false,
+            cannot_write: false,
             on_news,
         };
         let first = thread.look().map_err(|fault| describe_any(fault, false))?;
@@ -201,6 +207,7 @@ impl AccessThread {
     /// Writes what was ended here, and reads what has changed: the keys and roles, if they have.
     fn look(&mut self) -> Result<Option<PgAccessState>, PgFault> {
         let begun = Instant::now();
+        self.write_ends(begun + LONGEST / 2);
         let looked = self.look_until(begun + LONGEST);
         if let Some(sessions) = &self.sessions {
             sessions.looked(begun.into_std(), looked.is_ok());
@@ -208,16 +215,38 @@ impl AccessThread {
         looked
     }
 
-    fn look_until(&mut self, until: Instant) -> Result<Option<PgAccessState>, PgFault> {
-        if let Some(sessions) = &self.sessions {
-            let unwritten = sessions.unwritten();
-            if !unwritten.is_empty() {
-                self.line.run(until, &async |client: &PgClient| {
-                    end_sessions(client, &unwritten).await
-                })?;
+    /// Writes what was ended here. Whether that can be written does not matter for what is read: a key
+    /// that was revoked must not go on working.
+    fn write_ends(&mut self, until: Instant) {
+        let Some(sessions) = self.sessions.clone() else {
+            return;
+        };
+        let unwritten = sessions.unwritten();
+        if unwritten.is_empty() {
+            return;
+        }
+        let wrote = self.line.run(until, &async |client: &PgClient| {
+            end_sessions(client, &unwritten).await
+        });
+        match wrote {
+            Ok(()) => {
                 sessions.wrote(unwritten.len());
+                self.cannot_write = false;
+            }
+            Err(fault) => {
+                sessions.refused();
+                if !std::mem::replace(&mut self.cannot_write, true) {
+                    tracing::warn!(
+                        "ended sessions cannot be written to the database, so other servers go on \
+                         with them: {}",
+                        fault.reason()
+                    );
+                }
             }
         }
+    }
+
+    fn look_until(&mut self, until: Instant) -> Result<Option<PgAccessState>, PgFault> {
         let (known, ended) = (self.last.as_ref(), self.ended);
         let (is_shared, is_absent) = (self.sessions.is_some(), self.is_absent);
         let (now, read, heard) = self.line.run(until, &async |client: &PgClient| {
@@ -249,6 +278,20 @@ impl AccessThread {
             }
         }
         self.is_absent = now.is_none();
+        if let Some((before, after)) = self
+            .revision
+            .zip(now.as_ref().and_then(PgAccessStamp::revision))
+            && after < before
+        {
+            tracing::warn!(
+                "the keys and roles in the database went back from change {before} to {after}: revoke \
+                 again the keys that were revoked since then"
+            );
+        }
+        self.revision = now
+            .as_ref()
+            .and_then(PgAccessStamp::revision)
+            .or(self.revision);
         self.last = now;
         Ok(read)
     }

@@ -12,7 +12,7 @@ use twig_testkit::{PgServer, TestEnv, figure, rounds};
 use super::admin::ask;
 use super::browse::{get, key};
 use super::client::{PATIENCE, legacy};
-use super::{Caller, LIBRARY, Served};
+use super::{Caller, LIBRARY, Served, people};
 use crate::{TWIG, env, wait_until};
 
 /// A database with a project, and what serves it.
@@ -232,6 +232,57 @@ fn a_session_that_was_ended_on_one_server_has_ended_on_the_others() {
             .collect();
         assert!(wrong.is_empty(), "{wrong:?}");
     });
+}
+
+/// A trigger stands for all that can keep a server from writing, such as a missing right.
+#[test]
+fn a_key_is_revoked_also_where_ended_sessions_cannot_be_written() {
+    let Some(database) = PgServer::start() else {
+        return;
+    };
+    let env = with_project(&database, "");
+    let key = people::key(&env, "ada", "reader", &["--workspace", "default"]);
+    let (mut served, _) = serve(env, &[]);
+    let mut caller = served.caller().with_key(&key);
+    let session = caller.initialize();
+    database.sql(
+        "postgres",
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+         'BEGIN RAISE EXCEPTION ''no sessions''; END'; \
+         CREATE TRIGGER refuse BEFORE INSERT ON twig.ended_session EXECUTE FUNCTION refuse()",
+    );
+    let ended = caller.send("DELETE", &[("mcp-session-id", &session)], b"");
+    assert_eq!(ended.status, 204);
+    assert_eq!(super::list(&mut caller, &[]).status, 200);
+    let revoked = served.env.run(["key", "revoke", "ada"]);
+    assert_eq!(revoked.code, 0, "{revoked}");
+    wait_until("the key is refused", || {
+        super::list(&mut caller, &[]).status == 401
+    });
+    served.signal(rustix::process::Signal::TERM);
+    let (_, _, said) = served.ended();
+    assert_eq!(said.matches("ended sessions cannot be written").count(), 1);
+    assert!(!said.contains("keys and roles stay as they were"), "{said}");
+}
+
+/// An empty list would be a wrong answer.
+#[test]
+fn what_a_database_has_not_said_yet_is_not_listed_as_nothing() {
+    let Some(database) = PgServer::start() else {
+        return;
+    };
+    let env = with_project(&database, "");
+    let key = people::key(&env, "ada", "reader", &["--workspace", "default"]);
+    let (served, _) = serve(env, &[]);
+    database.crash();
+    // A connection on which nobody was let in yet is closed after the answer.
+    let caller = || served.caller().with_key(&key);
+    assert_eq!(super::list(&mut caller(), &[]).status, 503);
+    database.begin();
+    wait_until("it is listed", || {
+        super::list(&mut caller(), &[]).status == 200
+    });
+    assert_eq!(list(&mut caller())["prompts"][0]["name"], "p:hello");
 }
 
 #[test]

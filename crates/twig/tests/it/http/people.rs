@@ -38,7 +38,7 @@ fn done<const N: usize>(env: &TestEnv, args: [&str; N]) -> String {
 
 /// Makes a key and returns it.
 #[track_caller]
-fn key(env: &TestEnv, name: &str, role: &str, place: &[&str]) -> String {
+pub(super) fn key(env: &TestEnv, name: &str, role: &str, place: &[&str]) -> String {
     let mut args = vec!["key", "create", name, "--role", role];
     args.extend_from_slice(place);
     let output = env.run(args);
