@@ -49,9 +49,14 @@ pub(super) fn project(
 }
 
 fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
+    let name = name(Noun::Project, row, 1)?;
+    if row.get::<_, Option<i64>>(3)?.is_none() {
+        let what = format!("project '{name}' has lost its changes");
+        return Err(SqliteError::damaged(what));
+    }
     Ok(StoredProject {
         id: row.get(0)?,
-        name: name(Noun::Project, row, 1)?,
+        name,
         created: Timestamp(row.get(2)?),
         rev: number(row, 3)?,
         prompts: number(row, 4)?,

@@ -576,6 +576,55 @@ fn an_altered_row_is_found() {
     assert!(!found.contains("twig store verify"), "{found}");
 }
 
+/// What the row of the project records is compared with the log.
+#[test]
+fn an_end_of_the_log_that_is_missing_is_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate(StoreRoles::default()).unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    prompt(&store, "a", text("1")).unwrap();
+    prompt(&store, "a", new_text("2")).unwrap();
+    let broken = |sql: &str| {
+        server.sql(
+            &of,
+            &format!("SET session_replication_role = replica; {sql}"),
+        );
+        let chains = store.check_changes().unwrap();
+        assert_eq!(chains.len(), 1, "{chains:?}");
+        chains[0].broken
+    };
+    assert_eq!(broken("SELECT 1"), None);
+    server.sql(
+        &of,
+        "CREATE TABLE kept AS TABLE twig.change; CREATE TABLE was AS TABLE twig.project",
+    );
+    let end = Some(ChainBreak::OtherEnd(3));
+    assert_eq!(broken("UPDATE twig.project SET rev = 2"), end);
+    let repair = "UPDATE twig.project SET rev = was.rev, chain = was.chain FROM was";
+    assert_eq!(broken(repair), None);
+    assert_eq!(
+        broken("UPDATE twig.project SET chain = decode(repeat('ab', 32), 'hex')"),
+        end
+    );
+    assert_eq!(broken("UPDATE twig.project SET chain = NULL"), end);
+    assert_eq!(broken(repair), None);
+    let gone = |rev| Some(ChainBreak::Missing(rev));
+    assert_eq!(broken("DELETE FROM twig.change WHERE rev > 2"), gone(3));
+    assert_eq!(broken("DELETE FROM twig.change"), gone(1));
+    assert_eq!(broken("INSERT INTO twig.change TABLE kept"), None);
+    // The last change of a deleted project is that.
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
+    write(&store, delete).unwrap();
+    assert_eq!(broken("SELECT 1"), None);
+    assert_eq!(broken("DELETE FROM twig.change WHERE rev = 4"), gone(4));
+}
+
 #[test]
 fn rows_that_are_missing_are_found() {
     let Some(server) = &*SHARED else { return };
