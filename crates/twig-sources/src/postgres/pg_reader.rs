@@ -25,7 +25,7 @@ use uuid::Uuid;
 use super::database::{PgDatabase, PgLine};
 use super::found_damage::FoundDamage;
 use super::isolation::read_in;
-use super::loaded_rows::lost;
+use super::loaded_rows::{lost, outdated};
 use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_queries::{
@@ -448,6 +448,11 @@ impl PgStoreReader {
             AND i.head - i.first + 1 <> (SELECT count(*) FROM twig.version v \
              WHERE v.workspace = $1 AND v.item = i.id AND v.number BETWEEN i.first AND i.head) \
             ORDER BY i.project, i.kind, i.name";
+        const OUTDATED: &str = "SELECT i.kind, i.name FROM twig.item i \
+            JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = i.head \
+            WHERE i.workspace = $1 AND (i.deleted <> (v.operation = 'delete') \
+             OR (NOT i.deleted AND i.uri IS DISTINCT FROM v.uri)) \
+            ORDER BY i.project, i.kind, i.name";
         const LACKING: &str = "SELECT count(*) FROM twig.version v WHERE v.workspace = $1 \
             AND NOT EXISTS (SELECT 1 FROM twig.content c \
              WHERE c.workspace = $1 AND c.digest = v.content)";
@@ -468,8 +473,14 @@ impl PgStoreReader {
             let rows = client.query_typed_raw(SHORTENED, of()).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
-                let item = kind(&row, 0).and_then(|of| Ok((of, name(of.noun(), &row, 1)?)));
+                let item = item_name(&row);
                 damage.note(item.and_then(|(kind, name)| Err(lost(kind, &name))))?;
+            }
+            let rows = client.query_typed_raw(OUTDATED, of()).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                let item = item_name(&row);
+                damage.note(item.and_then(|(kind, name)| Err(outdated(kind, &name))))?;
             }
             let sql = "SELECT digest, bytes FROM twig.content WHERE workspace = $1";
             let rows = client.query_typed_raw(sql, of()).await?;
@@ -518,6 +529,12 @@ impl PgStoreReader {
             });
         read.map_err(|fault| shared.describe(fault))
     }
+}
+
+/// What a row with a kind and a name is of.
+fn item_name(row: &Row) -> Result<(ItemKind, StoreName), PgFault> {
+    let kind = kind(row, 0)?;
+    Ok((kind, name(kind.noun(), row, 1)?))
 }
 
 /// Every change of a project, oldest first.

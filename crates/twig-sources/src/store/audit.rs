@@ -62,8 +62,10 @@ impl SqliteStore {
             for digest in &contents {
                 rows::content(sql, digest)?;
             }
+            let versions = rows::verify_versions(sql)?;
+            rows::verify_items(sql)?;
             Ok(VerifiedRows {
-                versions: rows::verify_versions(sql)?,
+                versions,
                 contents: contents.len() as u64,
             })
         })

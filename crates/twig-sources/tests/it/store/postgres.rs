@@ -674,6 +674,32 @@ fn rows_that_are_missing_are_found() {
     assert_eq!(found.split("; ").count(), 7, "{found}");
 }
 
+#[test]
+fn items_that_differ_from_their_last_version_are_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate(StoreRoles::default()).unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    for item in ["a", "b", "c", "d"] {
+        prompt(&store, item, text("x")).unwrap();
+    }
+    prompt(&store, "d", Change::Delete).unwrap();
+    assert_eq!(store.verify().unwrap().versions, 5);
+    server.sql(
+        &of,
+        "UPDATE twig.item SET deleted = NOT deleted WHERE name IN ('a', 'd'); \
+         UPDATE twig.item SET uri = 'x:y' WHERE name = 'b'",
+    );
+    let found = store.verify().unwrap_err().to_string();
+    for item in ["a", "b", "d"] {
+        let expected = format!("prompt '{item}' is out of date");
+        assert!(found.contains(&expected), "{expected}: {found}");
+    }
+    assert!(!found.contains("'c'"), "{found}");
+}
+
 /// With `freshness` at zero, an acknowledged write is in the next answer of every server.
 #[test]
 fn strict_servers_never_answer_with_what_is_old() {
