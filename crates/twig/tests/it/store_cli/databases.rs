@@ -169,6 +169,67 @@ fn doctor_says_what_an_acknowledgement_means() {
     );
 }
 
+#[test]
+fn doctor_says_why_writes_are_refused_or_wait() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let url = server.direct_url("postgres");
+    let env = at(&url);
+    done(&env, &["store", "migrate"]);
+    let set = |setting: &str| {
+        server.sql("postgres", &format!("ALTER SYSTEM {setting}"));
+        server.sql("postgres", "SELECT pg_reload_conf()");
+    };
+    let problem = |expected: &str| {
+        let said = env.run(["doctor"]);
+        assert_eq!(said.code, 1, "{said}");
+        let line = said.stdout.lines().find(|line| line.contains("problem: "));
+        assert!(
+            line.is_some_and(|line| line.contains(expected)),
+            "{expected}: {said}"
+        );
+        said.stdout
+    };
+    set("SET default_transaction_read_only = on");
+    problem("it is read-only, so every write is refused");
+    set("RESET default_transaction_read_only");
+    set("SET synchronous_standby_names = 'nobody'");
+    let said = problem("no standby of that name is connected: writes will wait");
+    assert!(!said.contains("the loss of the primary"), "{said}");
+    assert!(said.contains("notifications arrive"), "{said}");
+    set("RESET synchronous_standby_names");
+    done(&env, &["doctor"]);
+    let standby = server.standby(true);
+    let said = done(&env, &["doctor"]);
+    assert!(said.contains("the loss of the primary"), "{said}");
+    let said = at(&standby.direct_url("postgres")).run(["doctor"]);
+    assert!(
+        said.code == 1 && said.stdout.contains("problem: it is a standby"),
+        "{said}"
+    );
+}
+
+#[test]
+fn doctor_says_why_a_database_is_not_listened_to() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let env = at(&server.direct_url("postgres"));
+    done(&env, &["store", "migrate"]);
+    let url = server
+        .direct_url("postgres")
+        .replace("user=keeper", "user=nobody");
+    let mut command = env.command(["doctor"]);
+    command.env("TWIG_STORE_LISTEN_URL", url);
+    let said = env.outcome(&mut command);
+    let expected =
+        "the database at `listen_url` cannot be listened to (role \"nobody\" does not exist)";
+    assert!(said.stdout.contains(expected), "{said}");
+    assert!(said.stdout.contains("correct `listen_url`"), "{said}");
+    assert!(!said.stdout.contains("set `listen_url`"), "{said}");
+}
+
 /// What a URL says and what comes of it: one line each, and never a password.
 #[test]
 fn urls_that_do_not_work_are_refused_with_what_to_do() {
