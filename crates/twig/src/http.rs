@@ -105,6 +105,10 @@ const THREADS: usize = 1;
 pub(crate) const LOST_ROW: &str = "restore the table from a backup; to start over without these keys, let the owner of the \
      table run `INSERT INTO twig.access DEFAULT VALUES`";
 
+/// What to do if the table of keys and roles is gone.
+pub(crate) const LOST_TABLE: &str =
+    "restore the table from a backup: without it nobody is let in with a key";
+
 /// The file with the key that session ids are sealed with, where servers do not share one.
 const SESSION_KEY_FILE: &str = "session.key";
 
@@ -249,6 +253,10 @@ fn unreadable_keys(access: &AccessStore, error: &AccessStoreError) -> CommandErr
         AccessStoreError::LostRow => {
             let message = format!("the keys cannot be read: {error}");
             CommandError::fixable(message).hint(LOST_ROW)
+        }
+        AccessStoreError::LostTable => {
+            let message = format!("the keys cannot be read: {error}");
+            CommandError::fixable(message).hint(LOST_TABLE)
         }
         AccessStoreError::Database(error) => {
             CommandError::fixable(format!("the keys cannot be read: {error}"))
