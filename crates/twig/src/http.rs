@@ -53,6 +53,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::block_in_place;
 use tokio::time::MissedTickBehavior;
 use twig_core::access::AccessRecord;
+use twig_core::store::StoreError;
 use twig_sources::{
     AccessFollowing, AccessHolder, AccessStore, AccessStoreError, CatalogViews, CatalogWatch,
     FollowedAccess, access_marker,
@@ -258,7 +259,7 @@ fn unreadable_keys(access: &AccessStore, error: &AccessStoreError) -> CommandErr
             let message = format!("the keys cannot be read: {error}");
             CommandError::fixable(message).hint(LOST_TABLE)
         }
-        AccessStoreError::Database(error) => {
+        AccessStoreError::Database(StoreError::Offline { .. } | StoreError::NoDatabase { .. }) => {
             CommandError::fixable(format!("the keys cannot be read: {error}"))
                 .hint("`--wait SECONDS` waits for a database that is not up yet")
         }

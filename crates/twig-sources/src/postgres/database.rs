@@ -19,7 +19,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use twig_core::store::StoreError;
 
 use super::pg_client::PgClient;
-use super::pg_fault::PgFault;
+use super::pg_fault::{AwayReason, PgFault};
 use super::pg_hints::PgHints;
 use crate::database_address::DatabaseAddress;
 use crate::store_health::StoreHealth;
@@ -64,7 +64,7 @@ struct PgAddress {
 /// Until when an address is not asked again.
 #[derive(Debug)]
 struct PgRefusal {
-    reason: String,
+    reason: AwayReason,
     until: Instant,
     pause: Duration,
 }
@@ -155,7 +155,7 @@ impl PgDatabase {
                 _stop: stop,
             })
         });
-        let no_thread = || PgFault::Away("its thread cannot be started".to_owned());
+        let no_thread = || PgFault::Away("its thread cannot be started".into());
         runtime
             .as_ref()
             .map(|runtime| &runtime.handle)
@@ -234,7 +234,7 @@ impl PgAddress {
                 let last = refused.as_ref().map(|refused| refused.pause * 2);
                 let pause = last.unwrap_or(REFUSED.0).min(REFUSED.1);
                 *refused = Some(PgRefusal {
-                    reason: fault.reason(),
+                    reason: fault.away_reason(),
                     until: Instant::now() + pause,
                     pause,
                 });
@@ -330,7 +330,8 @@ fn read_url(url: &str) -> Result<Config, StoreError> {
 fn tls(is_used: bool) -> Result<MakeRustlsConnect, PgFault> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
-    let cannot = |error: rustls::Error| PgFault::Away(format!("TLS cannot be used: {error}"));
+    let cannot =
+        |error: rustls::Error| PgFault::Away(format!("TLS cannot be used: {error}").into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -347,7 +348,7 @@ fn tls(is_used: bool) -> Result<MakeRustlsConnect, PgFault> {
 #[derive(Debug, Default)]
 pub(super) struct PgAbsence {
     /// Why it is away.
-    reason: Option<String>,
+    reason: Option<AwayReason>,
     /// The connection that the task made.
     found: Arc<Mutex<Option<PgClient>>>,
 }
@@ -371,15 +372,15 @@ impl PgAbsence {
     }
 
     /// Why it is away, if nothing has connected since.
-    fn reason(&self) -> Option<&str> {
+    fn reason(&self) -> Option<&AwayReason> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let reason = self.reason.as_deref();
+        let reason = self.reason.as_ref();
         reason.filter(|_| found.is_none())
     }
 
     /// Begins an absence, which is logged if the first attempt to connect again fails: a command that
     /// fails says so itself.
-    pub(super) fn begin(&mut self, database: &Arc<PgDatabase>, reason: String) {
+    pub(super) fn begin(&mut self, database: &Arc<PgDatabase>, reason: AwayReason) {
         self.reason = Some(reason.clone());
         let found = Arc::clone(&self.found);
         let weak = Arc::downgrade(database);
@@ -412,9 +413,8 @@ impl PgAbsence {
                     && !database.is_said_away.swap(true, Ordering::AcqRel)
                 {
                     let address = &database.address;
-                    tracing::warn!(
-                        "the database of the store ({address}) cannot be reached: {reason}"
-                    );
+                    let sentence = reason.sentence();
+                    tracing::warn!("the database of the store ({address}) {sentence}");
                 }
             }
         });
@@ -441,7 +441,7 @@ impl PgLine {
     /// Fails if the database was away when it was last asked here.
     pub(super) fn check(&self) -> Result<(), PgFault> {
         let reason = self.absence.reason();
-        reason.map_or(Ok(()), |reason| Err(PgFault::Away(reason.to_owned())))
+        reason.map_or(Ok(()), |reason| Err(PgFault::Away(reason.clone())))
     }
 
     /// Runs a call that writes nothing, or that may be repeated. A connection that was lost since
@@ -466,7 +466,7 @@ impl PgLine {
         if let Err(fault) = &outcome
             && fault.is_lost()
         {
-            self.absence.begin(&self.database, fault.reason());
+            self.absence.begin(&self.database, fault.away_reason());
         }
         outcome
     }

@@ -225,7 +225,7 @@ impl PgListener {
         match timeout_at(Instant::now() + TICK, arrived).await {
             Ok(Ok(())) => Ok(true),
             // The connection ended meanwhile, which says nothing about notifications.
-            Ok(Err(_)) => Err(PgFault::Away("the connection was lost".to_owned())),
+            Ok(Err(_)) => Err(PgFault::Away("the connection was lost".into())),
             Err(_) => Ok(false),
         }
     }

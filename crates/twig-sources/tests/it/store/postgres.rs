@@ -510,7 +510,7 @@ fn wrong_password_missing_rights_and_a_read_only_database_are_named() {
     let wrong = place_at(&server.url_of(&of, "guarded", "wrong"));
     let refused = try_open(&wrong).unwrap_err().to_string();
     assert!(
-        refused.contains("password authentication failed"),
+        refused.contains("refuses this server (password authentication failed"),
         "{refused}"
     );
     let poor = place_at(&server.url_of(&of, "guarded", "right"));

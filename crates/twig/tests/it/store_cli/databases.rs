@@ -67,7 +67,12 @@ fn a_certificate_has_to_be_trusted_and_to_have_the_right_name() {
     let stranger = right.root().join("stranger.pem");
     fs::write(&stranger, other).expect("a folder of ours");
     for (env, authority, expected) in [
-        (&right, &stranger, "invalid peer certificate"),
+        (
+            &right,
+            &stranger,
+            "(its certificate is signed by an authority that this system does not trust): name the \
+             certificate of that authority in `SSL_CERT_FILE`",
+        ),
         (
             &at(&url("other.test", "require")),
             &file,
@@ -87,7 +92,12 @@ fn a_certificate_has_to_be_trusted_and_to_have_the_right_name() {
             let said = trusting(env, authority, args);
             assert_eq!(said.code, 1, "{said}");
             assert!(said.stderr.contains(expected), "{said}");
-            assert!(said.stderr.contains("cannot be reached"), "{said}");
+            assert!(
+                said.stderr
+                    .contains("The database of the store is not trusted"),
+                "{said}"
+            );
+            assert!(!said.stderr.contains("--wait"), "{said}");
             assert!(!said.stderr.contains("panicked"), "{said}");
         }
     }
@@ -292,6 +302,16 @@ fn urls_that_do_not_work_are_refused_with_what_to_do() {
             assert!(!said.contains("SECRET"), "{url}: {said}");
             assert_eq!(said.matches("error: ").count(), 1, "{url}: {said}");
             assert!(!said.contains("WARN"), "{url}: {said}");
+            // More attempts do not help where somebody answered.
+            let is_refusal = ["failed for user", "does not exist"]
+                .iter()
+                .any(|it| expected.contains(it));
+            if is_refusal {
+                assert!(said.contains("refuses this server ("), "{url}: {said}");
+                assert!(said.contains("whoever runs the database"), "{url}: {said}");
+                assert!(!said.contains("--wait"), "{url}: {said}");
+                assert!(!said.contains("when it is back"), "{url}: {said}");
+            }
         }
     }
     let encoded: String = odd.bytes().map(|byte| format!("%{byte:02x}")).collect();
