@@ -403,7 +403,8 @@ impl PgAbsence {
                 });
                 if let Ok(Ok(client)) = attempt.await {
                     if database.is_said_away.swap(false, Ordering::AcqRel) {
-                        tracing::info!("the database of the store can be reached again");
+                        // As what it ends: whoever reads of the one reads of the other.
+                        tracing::warn!("the database of the store can be reached again");
                     }
                     *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
                     return;
