@@ -63,6 +63,21 @@ const CERTIFICATE: PgRemedy = PgRemedy {
 };
 
 impl AwayReason {
+    /// Why none of several hosts serves, in their order: clients read it, and need no names of hosts.
+    /// One that cannot be reached may be back soon.
+    pub(super) fn of_each(reasons: &[Self]) -> Self {
+        let numbered = (1..).zip(reasons);
+        let texts: Vec<String> = numbered
+            .map(|(number, reason)| format!("host {number}: {}", reason.text))
+            .collect();
+        let is_refused = reasons.iter().all(|reason| reason.refusal.is_some());
+        let first = reasons.first().and_then(|reason| reason.refusal);
+        Self {
+            text: texts.join("; "),
+            refusal: first.filter(|_| is_refused),
+        }
+    }
+
     /// What the database does, and why, for the end of a sentence that begins with the database.
     pub(super) fn sentence(&self) -> String {
         let what = self.refusal.map_or("cannot be reached", |it| it.what);

@@ -240,6 +240,34 @@ fn doctor_says_why_a_database_is_not_listened_to() {
     assert!(!said.stdout.contains("set `listen_url`"), "{said}");
 }
 
+#[test]
+fn each_of_several_hosts_is_told_with_its_error() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let folder = server.folder().display().to_string().replace('/', "%2F");
+    let at_both = |first: &str, user: &str| {
+        at(&format!(
+            "postgres://{first},{folder}/postgres?user={user}&sslmode=disable"
+        ))
+    };
+    let list: &[&str] = &["project", "list"];
+    let said = refused(&at_both("%2Fnonexistent", "nobody"), list);
+    for expected in [
+        "cannot be reached: host 1: No such file",
+        "; host 2: role \"nobody\" does not exist",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    let said = refused(&at_both(&folder, "nobody"), list);
+    assert!(
+        said.contains("refuses this server (host 1: role \"nobody\""),
+        "{said}"
+    );
+    let said = refused(&at_both("%2Fnonexistent", "keeper"), list);
+    assert!(said.contains("no tables of Twig"), "{said}");
+}
+
 /// What a URL says and what comes of it: one line each, and never a password.
 #[test]
 fn urls_that_do_not_work_are_refused_with_what_to_do() {
