@@ -84,13 +84,15 @@ pub enum ChainBreak {
     Missing(u64),
     /// This entry, or the digest before it, is not as it was written.
     Changed(u64),
+    /// The log ends with this entry, and another one is recorded as its last.
+    OtherEnd(u64),
 }
 
 impl ChainBreak {
     /// The number of the entry.
     pub fn number(self) -> u64 {
         match self {
-            Self::Missing(number) | Self::Changed(number) => number,
+            Self::Missing(number) | Self::Changed(number) | Self::OtherEnd(number) => number,
         }
     }
 }
@@ -100,6 +102,10 @@ impl fmt::Display for ChainBreak {
         match self {
             Self::Missing(number) => write!(f, "change {number} is missing"),
             Self::Changed(number) => write!(f, "change {number} is not as it was written"),
+            Self::OtherEnd(number) => write!(
+                f,
+                "change {number}, its last one, is not the one that is recorded as its last"
+            ),
         }
     }
 }

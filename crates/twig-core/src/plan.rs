@@ -10,8 +10,8 @@ mod projects;
 mod rename;
 
 pub use self::change_log::{
-    BEFORE_THE_CHAIN, ChainWalk, ChangeQuery, ChangedItem, CheckedChain, RecordedChange,
-    chain_start, record,
+    BEFORE_THE_CHAIN, ChainWalk, ChangeQuery, ChangedItem, CheckedChain, LastChange,
+    RecordedChange, chain_start, record,
 };
 pub use self::labels::no_label;
 pub use self::plan_rows::{ItemRow, PlanRows, StoredProject};

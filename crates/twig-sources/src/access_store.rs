@@ -84,6 +84,7 @@ impl AccessStore {
         if let Some(database) = &self.database {
             let shared = match database.read()? {
                 PgAccessState::Lost => return Err(AccessStoreError::LostRow),
+                PgAccessState::NoTable => return Err(AccessStoreError::LostTable),
                 PgAccessState::Absent => AccessRecord::default(),
                 PgAccessState::There(record) => record,
             };
@@ -137,6 +138,7 @@ impl AccessStore {
             let (shared, state) = FollowedPgAccess::start(database, session_key, on_news)?;
             let record = match state {
                 PgAccessState::Lost => return Err(AccessStoreError::LostRow),
+                PgAccessState::NoTable => return Err(AccessStoreError::LostTable),
                 PgAccessState::Absent => AccessRecord::default(),
                 PgAccessState::There(record) => record,
             };
@@ -231,7 +233,7 @@ impl FollowedAccess {
                 // Whoever was let in by the file still is.
                 _ if self.file.is_some() => {}
                 Ok(PgAccessState::There(record)) => return Some(Ok(record)),
-                Ok(PgAccessState::Lost | PgAccessState::Absent) => {
+                Ok(PgAccessState::Lost | PgAccessState::NoTable | PgAccessState::Absent) => {
                     return Some(Ok(AccessRecord::default()));
                 }
                 Err(error) => return Some(Err(io::Error::other(error))),

@@ -20,6 +20,9 @@ pub enum AccessStoreError {
     /// The row of the database is gone, which was made with its table.
     #[error("the row of table twig.access in the database is gone")]
     LostRow,
+    /// The table of the database is gone.
+    #[error("table twig.access of the database is gone")]
+    LostTable,
     /// The file could not be locked or written.
     #[error(transparent)]
     File(#[from] LockError),

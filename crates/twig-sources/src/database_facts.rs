@@ -15,6 +15,10 @@ pub struct DatabaseFacts {
     pub newest_tables: u32,
     /// True if it is a standby: it accepts no writes.
     pub is_standby: bool,
+    /// True if it is no standby and accepts no writes nevertheless.
+    pub is_read_only: bool,
+    /// How many standbys that commits wait for are connected; `None` if the role may not see them.
+    pub connected_standbys: Option<u64>,
     /// `synchronous_standby_names`; empty if a commit waits for no standby.
     pub synchronous_standby_names: String,
     /// `synchronous_commit` of a write.
@@ -27,6 +31,10 @@ pub struct DatabaseFacts {
     pub data_checksums: bool,
     /// Whether notifications of other connections arrive.
     pub notifies: bool,
+    /// True if there is another address to listen at.
+    pub listens_elsewhere: bool,
+    /// Why the database cannot be listened to, in the middle of a sentence.
+    pub unheard: Option<String>,
 }
 
 /// What a write that was acknowledged survives.
@@ -41,6 +49,13 @@ pub enum Durability {
 }
 
 impl DatabaseFacts {
+    /// True if each commit waits for a standby and none is connected.
+    pub fn lacks_standby(&self) -> bool {
+        !self.is_standby
+            && !self.synchronous_standby_names.trim().is_empty()
+            && self.connected_standbys == Some(0)
+    }
+
     /// What a write that was acknowledged survives.
     pub fn durability(&self) -> Durability {
         if !self.fsync || !self.full_page_writes {
@@ -82,12 +97,16 @@ mod tests {
             tables: 2,
             newest_tables: 2,
             is_standby: false,
+            is_read_only: false,
+            connected_standbys: None,
             synchronous_standby_names: standbys.to_owned(),
             synchronous_commit: "on".to_owned(),
             fsync,
             full_page_writes,
             data_checksums: true,
             notifies: true,
+            listens_elsewhere: false,
+            unheard: None,
         };
         for (standbys, fsync, full_page_writes, expected) in [
             ("", true, true, Durability::Crash),

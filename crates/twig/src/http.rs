@@ -53,6 +53,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::block_in_place;
 use tokio::time::MissedTickBehavior;
 use twig_core::access::AccessRecord;
+use twig_core::store::StoreError;
 use twig_sources::{
     AccessFollowing, AccessHolder, AccessStore, AccessStoreError, CatalogViews, CatalogWatch,
     FollowedAccess, access_marker,
@@ -104,6 +105,10 @@ const THREADS: usize = 1;
 /// What to do about keys that a database has lost.
 pub(crate) const LOST_ROW: &str = "restore the table from a backup; to start over without these keys, let the owner of the \
      table run `INSERT INTO twig.access DEFAULT VALUES`";
+
+/// What to do if the table of keys and roles is gone.
+pub(crate) const LOST_TABLE: &str =
+    "restore the table from a backup: without it nobody is let in with a key";
 
 /// The file with the key that session ids are sealed with, where servers do not share one.
 const SESSION_KEY_FILE: &str = "session.key";
@@ -250,7 +255,11 @@ fn unreadable_keys(access: &AccessStore, error: &AccessStoreError) -> CommandErr
             let message = format!("the keys cannot be read: {error}");
             CommandError::fixable(message).hint(LOST_ROW)
         }
-        AccessStoreError::Database(error) => {
+        AccessStoreError::LostTable => {
+            let message = format!("the keys cannot be read: {error}");
+            CommandError::fixable(message).hint(LOST_TABLE)
+        }
+        AccessStoreError::Database(StoreError::Offline { .. } | StoreError::NoDatabase { .. }) => {
             CommandError::fixable(format!("the keys cannot be read: {error}"))
                 .hint("`--wait SECONDS` waits for a database that is not up yet")
         }

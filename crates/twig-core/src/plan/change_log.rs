@@ -137,27 +137,45 @@ pub const BEFORE_THE_CHAIN: &str = "unknown";
 pub struct ChainWalk {
     chain: CheckedChain,
     check: ChainCheck,
+    recorded: Option<LastChange>,
+    last: u64,
+    is_deletion_last: bool,
+}
+
+/// The last change of a project, as its row records it.
+#[derive(Debug, Clone, Copy)]
+pub struct LastChange {
+    /// Its revision.
+    pub rev: u64,
+    /// Its digest; `None` for a change from before the chain.
+    pub digest: Option<ChainDigest>,
 }
 
 impl ChainWalk {
-    /// Starts before the first change.
-    pub fn new(id: [u8; 16], project: &str, is_deleted: bool) -> Self {
+    /// Starts before the first change. `recorded` is the change that has to be the last one; `None` if
+    /// the project was deleted, whose last change is that.
+    pub fn new(id: [u8; 16], project: &str, recorded: Option<LastChange>) -> Self {
         Self {
             chain: CheckedChain {
                 project: project.into(),
-                is_deleted,
+                is_deleted: recorded.is_none(),
                 changes: 0,
                 unchained: 0,
                 last: None,
                 broken: None,
             },
             check: ChainCheck::new(chain_start(id)),
+            recorded,
+            last: 0,
+            is_deletion_last: false,
         }
     }
 
     /// Checks the next change; nothing after the first break.
     pub fn follow(&mut self, change: &RecordedChange) {
-        let Self { chain, check } = self;
+        self.last = change.entry.number;
+        self.is_deletion_last = &*change.kind == "project" && &*change.entry.action == "delete";
+        let Self { chain, check, .. } = self;
         if chain.broken.is_some() {
             return;
         }
@@ -184,8 +202,24 @@ impl ChainWalk {
         }
     }
 
-    /// What was found.
+    /// What was found, after the last change.
     pub fn end(self) -> CheckedChain {
-        self.chain
+        let Self {
+            mut chain,
+            recorded,
+            last,
+            is_deletion_last,
+            ..
+        } = self;
+        chain.broken = chain.broken.or(match recorded {
+            None if is_deletion_last => None,
+            None => Some(ChainBreak::Missing(last + 1)),
+            Some(recorded) if last < recorded.rev => Some(ChainBreak::Missing(last + 1)),
+            Some(recorded) if last > recorded.rev || chain.last != recorded.digest => {
+                Some(ChainBreak::OtherEnd(last))
+            }
+            Some(_) => None,
+        });
+        chain
     }
 }

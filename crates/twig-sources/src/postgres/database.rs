@@ -13,13 +13,13 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use twig_core::store::StoreError;
 
 use super::pg_client::PgClient;
-use super::pg_fault::PgFault;
+use super::pg_fault::{AwayReason, PgFault};
 use super::pg_hints::PgHints;
 use crate::database_address::DatabaseAddress;
 use crate::store_health::StoreHealth;
@@ -58,13 +58,15 @@ pub(super) struct PgDatabase {
 #[derive(Debug)]
 struct PgAddress {
     config: Config,
+    /// The settings of each host, in the order in which they are tried.
+    each: Vec<Config>,
     refused: Mutex<Option<PgRefusal>>,
 }
 
 /// Until when an address is not asked again.
 #[derive(Debug)]
 struct PgRefusal {
-    reason: String,
+    reason: AwayReason,
     until: Instant,
     pause: Duration,
 }
@@ -155,7 +157,7 @@ impl PgDatabase {
                 _stop: stop,
             })
         });
-        let no_thread = || PgFault::Away("its thread cannot be started".to_owned());
+        let no_thread = || PgFault::Away("its thread cannot be started".into());
         runtime
             .as_ref()
             .map(|runtime| &runtime.handle)
@@ -213,8 +215,10 @@ impl PgDatabase {
 
 impl PgAddress {
     fn new(url: &str) -> Result<Self, StoreError> {
+        let config = read_url(url)?;
         Ok(Self {
-            config: read_url(url)?,
+            each: each_host(&config),
+            config,
             refused: Mutex::default(),
         })
     }
@@ -227,23 +231,34 @@ impl PgAddress {
             return Err(PgFault::Away(refused.reason.clone()));
         }
         let tls = tls(self.config.get_ssl_mode() != SslMode::Disable)?;
-        let connected = self.config.connect(tls).await.map_err(PgFault::from);
-        let mut refused = self.refused();
-        match &connected {
-            Err(fault) if fault.is_refused() => {
-                let last = refused.as_ref().map(|refused| refused.pause * 2);
-                let pause = last.unwrap_or(REFUSED.0).min(REFUSED.1);
-                *refused = Some(PgRefusal {
-                    reason: fault.reason(),
-                    until: Instant::now() + pause,
-                    pause,
-                });
+        let mut faults = Vec::new();
+        for config in &self.each {
+            match config.connect(tls.clone()).await {
+                Ok(connected) => {
+                    *self.refused() = None;
+                    return Ok(connected);
+                }
+                Err(error) => faults.push(PgFault::from(error)),
             }
-            Err(_) => {}
-            Ok(_) => *refused = None,
         }
-        drop(refused);
-        connected
+        let is_refused = faults.last().is_some_and(PgFault::is_refused);
+        let fault = if faults.len() == 1 {
+            faults.remove(0)
+        } else {
+            let reasons: Vec<_> = faults.iter().map(PgFault::away_reason).collect();
+            PgFault::Away(AwayReason::of_each(&reasons))
+        };
+        if is_refused {
+            let mut refused = self.refused();
+            let last = refused.as_ref().map(|refused| refused.pause * 2);
+            let pause = last.unwrap_or(REFUSED.0).min(REFUSED.1);
+            *refused = Some(PgRefusal {
+                reason: fault.away_reason(),
+                until: Instant::now() + pause,
+                pause,
+            });
+        }
+        Err(fault)
     }
 
     fn refused(&self) -> MutexGuard<'_, Option<PgRefusal>> {
@@ -326,11 +341,82 @@ fn read_url(url: &str) -> Result<Config, StoreError> {
     Ok(config)
 }
 
+/// The settings of each host, in the order in which they are tried. Where that is none, the library
+/// chooses, or says what is wrong.
+fn each_host(all: &Config) -> Vec<Config> {
+    let (hosts, addresses) = (all.get_hosts().len(), all.get_hostaddrs().len());
+    let (count, ports) = (hosts.max(addresses), all.get_ports().len());
+    let fits = |number: usize| number == 0 || number == count;
+    if count > 1
+        && fits(hosts)
+        && fits(addresses)
+        && (ports == 1 || fits(ports))
+        && all.get_load_balance_hosts() == LoadBalanceHosts::Disable
+    {
+        return (0..count).map(|number| one_host(all, number)).collect();
+    }
+    vec![all.clone()]
+}
+
+/// The same settings with only one of the hosts.
+fn one_host(all: &Config, number: usize) -> Config {
+    let mut config = Config::new();
+    if let Some(host) = all.get_hosts().get(number) {
+        match host {
+            Host::Tcp(name) => config.host(name),
+            Host::Unix(folder) => config.host_path(folder),
+        };
+    }
+    if let Some(address) = all.get_hostaddrs().get(number) {
+        config.hostaddr(*address);
+    }
+    let ports = all.get_ports();
+    if let Some(port) = ports.get(number).or(ports.first()) {
+        config.port(*port);
+    }
+    if let Some(user) = all.get_user() {
+        config.user(user);
+    }
+    if let Some(password) = all.get_password() {
+        config.password(password);
+    }
+    if let Some(database) = all.get_dbname() {
+        config.dbname(database);
+    }
+    if let Some(options) = all.get_options() {
+        config.options(options);
+    }
+    if let Some(name) = all.get_application_name() {
+        config.application_name(name);
+    }
+    if let Some(timeout) = all.get_connect_timeout() {
+        config.connect_timeout(*timeout);
+    }
+    if let Some(timeout) = all.get_tcp_user_timeout() {
+        config.tcp_user_timeout(*timeout);
+    }
+    if let Some(interval) = all.get_keepalives_interval() {
+        config.keepalives_interval(interval);
+    }
+    if let Some(retries) = all.get_keepalives_retries() {
+        config.keepalives_retries(retries);
+    }
+    config
+        .ssl_mode(all.get_ssl_mode())
+        .ssl_negotiation(all.get_ssl_negotiation())
+        .keepalives(all.get_keepalives())
+        .keepalives_idle(all.get_keepalives_idle())
+        .target_session_attrs(all.get_target_session_attrs())
+        .channel_binding(all.get_channel_binding());
+    config
+}
+
 /// TLS with the certificates that the system trusts; the name in the certificate is checked.
 fn tls(is_used: bool) -> Result<MakeRustlsConnect, PgFault> {
     use rustls_platform_verifier::BuilderVerifierExt;
 
-    let cannot = |error: rustls::Error| PgFault::Away(format!("TLS cannot be used: {error}"));
+    let cannot =
+        |error: rustls::Error| PgFault::Away(format!("TLS cannot be used: {error}").into());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -347,7 +433,7 @@ fn tls(is_used: bool) -> Result<MakeRustlsConnect, PgFault> {
 #[derive(Debug, Default)]
 pub(super) struct PgAbsence {
     /// Why it is away.
-    reason: Option<String>,
+    reason: Option<AwayReason>,
     /// The connection that the task made.
     found: Arc<Mutex<Option<PgClient>>>,
 }
@@ -371,15 +457,15 @@ impl PgAbsence {
     }
 
     /// Why it is away, if nothing has connected since.
-    fn reason(&self) -> Option<&str> {
+    fn reason(&self) -> Option<&AwayReason> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        let reason = self.reason.as_deref();
+        let reason = self.reason.as_ref();
         reason.filter(|_| found.is_none())
     }
 
     /// Begins an absence, which is logged if the first attempt to connect again fails: a command that
     /// fails says so itself.
-    pub(super) fn begin(&mut self, database: &Arc<PgDatabase>, reason: String) {
+    pub(super) fn begin(&mut self, database: &Arc<PgDatabase>, reason: AwayReason) {
         self.reason = Some(reason.clone());
         let found = Arc::clone(&self.found);
         let weak = Arc::downgrade(database);
@@ -402,7 +488,8 @@ impl PgAbsence {
                 });
                 if let Ok(Ok(client)) = attempt.await {
                     if database.is_said_away.swap(false, Ordering::AcqRel) {
-                        tracing::info!("the database of the store can be reached again");
+                        // As what it ends: whoever reads of the one reads of the other.
+                        tracing::warn!("the database of the store can be reached again");
                     }
                     *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);
                     return;
@@ -412,9 +499,8 @@ impl PgAbsence {
                     && !database.is_said_away.swap(true, Ordering::AcqRel)
                 {
                     let address = &database.address;
-                    tracing::warn!(
-                        "the database of the store ({address}) cannot be reached: {reason}"
-                    );
+                    let sentence = reason.sentence();
+                    tracing::warn!("the database of the store ({address}) {sentence}");
                 }
             }
         });
@@ -441,7 +527,7 @@ impl PgLine {
     /// Fails if the database was away when it was last asked here.
     pub(super) fn check(&self) -> Result<(), PgFault> {
         let reason = self.absence.reason();
-        reason.map_or(Ok(()), |reason| Err(PgFault::Away(reason.to_owned())))
+        reason.map_or(Ok(()), |reason| Err(PgFault::Away(reason.clone())))
     }
 
     /// Runs a call that writes nothing, or that may be repeated. A connection that was lost since
@@ -466,7 +552,7 @@ impl PgLine {
         if let Err(fault) = &outcome
             && fault.is_lost()
         {
-            self.absence.begin(&self.database, fault.reason());
+            self.absence.begin(&self.database, fault.away_reason());
         }
         outcome
     }

@@ -335,6 +335,11 @@ pub(super) fn lost(kind: ItemKind, name: &StoreName) -> PgFault {
     PgFault::Damaged(format!("{} '{name}' has lost a version", kind.as_str()))
 }
 
+/// The row of an item says something else than its last version.
+pub(super) fn outdated(kind: ItemKind, name: &StoreName) -> PgFault {
+    PgFault::Damaged(format!("{} '{name}' is out of date", kind.as_str()))
+}
+
 /// A refusal with the similar names that the plan could not know.
 pub(super) fn with_near(mut error: StoreError, names: &[Box<str>]) -> StoreError {
     if let StoreError::Missing { name, near, .. } = &mut error {

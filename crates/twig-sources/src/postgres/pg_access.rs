@@ -46,6 +46,8 @@ pub(crate) enum PgAccessState {
     Absent,
     /// The row is gone.
     Lost,
+    /// The table is gone.
+    NoTable,
     There(AccessRecord),
 }
 
@@ -141,7 +143,7 @@ async fn without_table(client: &PgClient) -> Result<PgAccessState, PgFault> {
     Ok(if schema::is_without_access(client).await? {
         PgAccessState::Absent
     } else {
-        PgAccessState::Lost
+        PgAccessState::NoTable
     })
 }
 

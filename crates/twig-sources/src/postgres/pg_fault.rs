@@ -1,7 +1,9 @@
 //! Why PostgreSQL did not do something, and the sentence for it.
 
 use std::error::Error as _;
+use std::io;
 
+use rustls::CertificateError;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{WasNull, WrongType};
 use twig_core::store::{StoreError, StoreName};
@@ -14,13 +16,86 @@ pub(super) enum PgFault {
     /// The database, or the connection to it, failed.
     Sql(tokio_postgres::Error),
     /// The database is known to be away: why.
-    Away(String),
+    Away(AwayReason),
     /// A row differs from what was written.
     Damaged(String),
     /// The tables are missing, too old or too new: a whole sentence.
     Schema(String),
     /// The caller asked for something that is not possible.
     Refused(StoreError),
+}
+
+/// Why a database is away.
+#[derive(Debug, Clone)]
+pub(super) struct AwayReason {
+    /// For the middle of a sentence.
+    text: String,
+    /// What to do, if the database is up and more attempts do not help.
+    refusal: Option<PgRemedy>,
+}
+
+/// What a database that is up does instead of serving, and what to do about it.
+#[derive(Debug, Clone, Copy)]
+struct PgRemedy {
+    what: &'static str,
+    remedy: &'static str,
+}
+
+const LOGIN: PgRemedy = PgRemedy {
+    what: "refuses this server",
+    remedy: "correct the role, its password or the name of the database in the store's URL, or ask \
+        whoever runs the database to accept them",
+};
+
+const ISSUER: PgRemedy = PgRemedy {
+    what: "is not trusted",
+    remedy: "name the certificate of that authority in `SSL_CERT_FILE`",
+};
+
+const HOST_NAME: PgRemedy = PgRemedy {
+    what: "is not trusted",
+    remedy: "name the host in the store's URL as its certificate does",
+};
+
+const CERTIFICATE: PgRemedy = PgRemedy {
+    what: "is not trusted",
+    remedy: "ask whoever runs the database to replace its certificate",
+};
+
+impl AwayReason {
+    /// Why none of several hosts serves, in their order: clients read it, and need no names of hosts.
+    /// One that cannot be reached may be back soon.
+    pub(super) fn of_each(reasons: &[Self]) -> Self {
+        let numbered = (1..).zip(reasons);
+        let texts: Vec<String> = numbered
+            .map(|(number, reason)| format!("host {number}: {}", reason.text))
+            .collect();
+        let is_refused = reasons.iter().all(|reason| reason.refusal.is_some());
+        let first = reasons.first().and_then(|reason| reason.refusal);
+        Self {
+            text: texts.join("; "),
+            refusal: first.filter(|_| is_refused),
+        }
+    }
+
+    /// What the database does, and why, for the end of a sentence that begins with the database.
+    pub(super) fn sentence(&self) -> String {
+        let what = self.refusal.map_or("cannot be reached", |it| it.what);
+        format!("{what}: {}", self.text)
+    }
+}
+
+impl From<String> for AwayReason {
+    fn from(text: String) -> Self {
+        let refusal = None;
+        Self { text, refusal }
+    }
+}
+
+impl From<&str> for AwayReason {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
 }
 
 impl From<StoreError> for PgFault {
@@ -94,8 +169,7 @@ impl PgFault {
     pub(super) fn describe(self, workspace: &StoreName, millis: u64, is_write: bool) -> StoreError {
         match self {
             Self::Refused(error) => error,
-            Self::Late => offline(workspace, self.reason(), is_write),
-            Self::Away(reason) => offline(workspace, reason, is_write),
+            Self::Late | Self::Away(_) => offline(workspace, self.away_reason(), is_write),
             Self::Damaged(what) => StoreError::DamagedRows {
                 workspace: workspace.clone(),
                 what,
@@ -106,11 +180,23 @@ impl PgFault {
         }
     }
 
+    /// The same, for a database that is away because of it.
+    pub(super) fn away_reason(&self) -> AwayReason {
+        match self {
+            Self::Away(reason) => reason.clone(),
+            Self::Sql(error) => AwayReason {
+                text: reason_of(error),
+                refusal: remedy_of(error),
+            },
+            fault => fault.reason().into(),
+        }
+    }
+
     /// What happened, for the middle of a sentence.
     pub(super) fn reason(&self) -> String {
         match self {
             Self::Late => "it does not answer in time".to_owned(),
-            Self::Away(reason) => reason.clone(),
+            Self::Away(reason) => reason.text.clone(),
             Self::Sql(error) => reason_of(error),
             Self::Damaged(what) | Self::Schema(what) => what.clone(),
             Self::Refused(error) => error.to_string(),
@@ -128,11 +214,58 @@ fn is_outdated(code: &str) -> bool {
     .any(|known| known.code() == code)
 }
 
-fn offline(workspace: &StoreName, reason: String, is_write: bool) -> StoreError {
-    StoreError::Offline {
-        workspace: workspace.clone(),
-        reason,
-        is_write,
+fn offline(workspace: &StoreName, reason: AwayReason, is_write: bool) -> StoreError {
+    let AwayReason { text, refusal } = reason;
+    let Some(PgRemedy { what, remedy }) = refusal else {
+        return StoreError::Offline {
+            workspace: workspace.clone(),
+            reason: text,
+            is_write,
+        };
+    };
+    let nothing = nothing_written(is_write);
+    StoreError::Unavailable(format!(
+        "The database of the store {what} ({text}){nothing}: {remedy}"
+    ))
+}
+
+fn nothing_written(is_write: bool) -> &'static str {
+    if is_write {
+        ", nothing was written"
+    } else {
+        ""
+    }
+}
+
+/// What to do about a database that is up and does not serve, nor will by itself.
+fn remedy_of(error: &tokio_postgres::Error) -> Option<PgRemedy> {
+    if let Some(code) = error.code() {
+        let is_login = code.code().starts_with("28") || code.code().starts_with("3D");
+        return is_login.then_some(LOGIN);
+    }
+    Some(match certificate_error(error)? {
+        error if is_of_stranger(error) => ISSUER,
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            HOST_NAME
+        }
+        _ => CERTIFICATE,
+    })
+}
+
+/// True if nobody who is trusted signed it. An authority may have the name of another one.
+fn is_of_stranger(error: &CertificateError) -> bool {
+    matches!(
+        error,
+        CertificateError::UnknownIssuer | CertificateError::BadSignature
+    )
+}
+
+/// What is wrong with the certificate of the server.
+fn certificate_error(error: &tokio_postgres::Error) -> Option<&CertificateError> {
+    let error = error.source()?.downcast_ref::<io::Error>()?;
+    match error.get_ref()?.downcast_ref::<rustls::Error>()? {
+        rustls::Error::InvalidCertificate(error) => Some(error),
+        _ => None,
     }
 }
 
@@ -173,15 +306,15 @@ fn describe_sql(
         ));
     }
     if is_other_type(error) || code.is_some_and(|code| code.code().starts_with("42")) {
-        let nothing = if is_write {
-            ", nothing was written"
-        } else {
-            ""
-        };
+        let nothing = nothing_written(is_write);
         let reason = reason_of(error);
         return StoreError::Unavailable(format!("{}{nothing}: {REPAIR}", altered(&reason)));
     }
-    offline(workspace, reason_of(error), is_write)
+    let reason = AwayReason {
+        text: reason_of(error),
+        refusal: remedy_of(error),
+    };
+    offline(workspace, reason, is_write)
 }
 
 /// What to do about tables that are not as Twig makes them.
@@ -211,6 +344,10 @@ pub(super) fn no_tables() -> String {
 fn reason_of(error: &tokio_postgres::Error) -> String {
     if let Some(database) = error.as_db_error() {
         return database.message().to_owned();
+    }
+    if certificate_error(error).is_some_and(is_of_stranger) {
+        return "its certificate is signed by an authority that this system does not trust"
+            .to_owned();
     }
     let mut reason = error.to_string();
     let mut source = error.source();

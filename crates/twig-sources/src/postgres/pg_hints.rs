@@ -13,11 +13,9 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, timeout_at};
-use tokio_postgres::types::Type;
 use tokio_postgres::{AsyncMessage, Client};
 use uuid::Uuid;
 
-use super::PgValue;
 use super::database::PgDatabase;
 use super::pg_fault::PgFault;
 use crate::store::clock::new_id;
@@ -212,9 +210,12 @@ impl PgListener {
         let test = &self.test;
         let sending = async {
             let client = database.connect().await?;
-            let values: [PgValue<'_>; 1] = [(test, Type::TEXT)];
-            let sent = client.query_typed("SELECT pg_notify('twig', $1)", &values);
-            Ok(sent.await?)
+            // Standbys may be away, which says nothing about notifications.
+            let send = format!(
+                "BEGIN; SET LOCAL synchronous_commit = off; SELECT pg_notify('twig', '{test}'); \
+                 COMMIT"
+            );
+            Ok(client.batch_execute(&send).await?)
         };
         let sent = timeout_at(Instant::now() + PROBE, sending).await;
         sent.unwrap_or(Err(PgFault::Late))?;
@@ -224,7 +225,7 @@ impl PgListener {
         match timeout_at(Instant::now() + TICK, arrived).await {
             Ok(Ok(())) => Ok(true),
             // The connection ended meanwhile, which says nothing about notifications.
-            Ok(Err(_)) => Err(PgFault::Away("the connection was lost".to_owned())),
+            Ok(Err(_)) => Err(PgFault::Away("the connection was lost".into())),
             Err(_) => Ok(false),
         }
     }

@@ -12,7 +12,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use twig_core::plan::{ChainWalk, ChangeQuery, CheckedChain, RecordedChange, StoredProject};
+use twig_core::audit::ChainDigest;
+use twig_core::plan::{
+    ChainWalk, ChangeQuery, CheckedChain, LastChange, RecordedChange, StoredProject,
+};
 use twig_core::store::{
     Digest, Item, ItemKind, LabelName, Project, StoreError, StoreName, Summary, Version,
     VersionQuery, hex,
@@ -22,15 +25,15 @@ use uuid::Uuid;
 use super::database::{PgDatabase, PgLine};
 use super::found_damage::FoundDamage;
 use super::isolation::read_in;
-use super::loaded_rows::lost;
+use super::loaded_rows::{lost, outdated};
 use super::pg_client::PgClient;
 use super::pg_fault::PgFault;
 use super::pg_queries::{
     CaughtUp, are_all, catch_up, find_item, find_project, labels_of, one_version, read_all,
 };
 use super::pg_rows::{
-    ITEM_COLUMNS, change_columns, change_row, digest, item_columns, item_row, kind, label, name,
-    number, project_columns, project_row, signed, version_columns, version_row,
+    ITEM_COLUMNS, change_columns, change_row, digest, item_columns, item_row, kind, label,
+    maybe_digest, name, number, project_columns, project_row, signed, version_columns, version_row,
 };
 use super::{PgShared, PgValue, VerifiedRows, schema, uuid_of};
 
@@ -365,15 +368,36 @@ impl PgStoreReader {
 
     pub(super) fn check_changes(&self, shared: &PgShared) -> Result<Vec<CheckedChain>, StoreError> {
         let mut chains = Vec::new();
-        for (id, (project, is_deleted)) in self.changed_projects(shared)? {
-            let mut walk = ChainWalk::new(id.into_bytes(), &project, is_deleted);
-            for change in self.changes_of(shared, id, &project)? {
-                walk.follow(&change);
-            }
-            chains.push(walk.end());
+        for (id, (project, _)) in self.changed_projects(shared)? {
+            chains.push(self.check_chain(shared, id, &project)?);
         }
         chains.sort_by(|one, two| one.project.cmp(&two.project));
         Ok(chains)
+    }
+
+    /// Compares the changes of a project with each other, and with what its row records.
+    fn check_chain(
+        &self,
+        shared: &PgShared,
+        project: Uuid,
+        name: &str,
+    ) -> Result<CheckedChain, StoreError> {
+        self.read(shared, &async |client: &PgClient| {
+            let sql = "SELECT rev, chain FROM twig.project WHERE workspace = $1 AND id = $2";
+            let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&project, Type::UUID)];
+            let rows = client.query_typed(sql, &values).await?;
+            let recorded = rows.first().map(|row| {
+                Ok::<_, PgFault>(LastChange {
+                    rev: number(row, 0)?,
+                    digest: maybe_digest(row, 1)?.map(ChainDigest::from_bytes),
+                })
+            });
+            let mut walk = ChainWalk::new(project.into_bytes(), name, recorded.transpose()?);
+            for change in read_changes(client, shared, project, name).await? {
+                walk.follow(&change);
+            }
+            Ok(walk.end())
+        })
     }
 
     /// Every project that has changes, with its name and whether it was deleted.
@@ -404,14 +428,7 @@ impl PgStoreReader {
         name: &str,
     ) -> Result<Vec<RecordedChange>, StoreError> {
         self.read(shared, &async |client: &PgClient| {
-            let sql = concat!(
-                "SELECT ",
-                change_columns!(),
-                " FROM twig.change WHERE workspace = $1 AND project = $2 ORDER BY rev"
-            );
-            let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&project, Type::UUID)];
-            let rows = client.query_typed(sql, &values).await?;
-            rows.iter().map(|row| change_row(name, row)).collect()
+            read_changes(client, shared, project, name).await
         })
     }
 
@@ -430,6 +447,11 @@ impl PgStoreReader {
         const SHORTENED: &str = "SELECT i.kind, i.name FROM twig.item i WHERE i.workspace = $1 \
             AND i.head - i.first + 1 <> (SELECT count(*) FROM twig.version v \
              WHERE v.workspace = $1 AND v.item = i.id AND v.number BETWEEN i.first AND i.head) \
+            ORDER BY i.project, i.kind, i.name";
+        const OUTDATED: &str = "SELECT i.kind, i.name FROM twig.item i \
+            JOIN twig.version v ON v.workspace = $1 AND v.item = i.id AND v.number = i.head \
+            WHERE i.workspace = $1 AND (i.deleted <> (v.operation = 'delete') \
+             OR (NOT i.deleted AND i.uri IS DISTINCT FROM v.uri)) \
             ORDER BY i.project, i.kind, i.name";
         const LACKING: &str = "SELECT count(*) FROM twig.version v WHERE v.workspace = $1 \
             AND NOT EXISTS (SELECT 1 FROM twig.content c \
@@ -451,8 +473,14 @@ impl PgStoreReader {
             let rows = client.query_typed_raw(SHORTENED, of()).await?;
             let mut rows = std::pin::pin!(rows);
             while let Some(row) = rows.try_next().await? {
-                let item = kind(&row, 0).and_then(|of| Ok((of, name(of.noun(), &row, 1)?)));
+                let item = item_name(&row);
                 damage.note(item.and_then(|(kind, name)| Err(lost(kind, &name))))?;
+            }
+            let rows = client.query_typed_raw(OUTDATED, of()).await?;
+            let mut rows = std::pin::pin!(rows);
+            while let Some(row) = rows.try_next().await? {
+                let item = item_name(&row);
+                damage.note(item.and_then(|(kind, name)| Err(outdated(kind, &name))))?;
             }
             let sql = "SELECT digest, bytes FROM twig.content WHERE workspace = $1";
             let rows = client.query_typed_raw(sql, of()).await?;
@@ -501,6 +529,29 @@ impl PgStoreReader {
             });
         read.map_err(|fault| shared.describe(fault))
     }
+}
+
+/// What a row with a kind and a name is of.
+fn item_name(row: &Row) -> Result<(ItemKind, StoreName), PgFault> {
+    let kind = kind(row, 0)?;
+    Ok((kind, name(kind.noun(), row, 1)?))
+}
+
+/// Every change of a project, oldest first.
+async fn read_changes(
+    client: &PgClient,
+    shared: &PgShared,
+    project: Uuid,
+    name: &str,
+) -> Result<Vec<RecordedChange>, PgFault> {
+    let sql = concat!(
+        "SELECT ",
+        change_columns!(),
+        " FROM twig.change WHERE workspace = $1 AND project = $2 ORDER BY rev"
+    );
+    let values: [PgValue<'_>; 2] = [(&shared.id, Type::UUID), (&project, Type::UUID)];
+    let rows = client.query_typed(sql, &values).await?;
+    rows.iter().map(|row| change_row(name, row)).collect()
 }
 
 /// Compares a version with its digest: a row with the item that it is of, if that is there, and it.

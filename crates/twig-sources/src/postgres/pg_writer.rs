@@ -168,7 +168,7 @@ impl PgWriterThread {
         shared.database.record(&outcome);
         outcome.unwrap_or_else(|fault| {
             if fault.is_lost() {
-                self.absence.begin(&shared.database, fault.reason());
+                self.absence.begin(&shared.database, fault.away_reason());
             }
             self.all(writes, fault)
         })
@@ -198,7 +198,7 @@ impl PgWriterThread {
                         Some(true) => return Ok(outcomes),
                         Some(false) if tries < TRIES => continue,
                         Some(false) => {
-                            let reason = "the connection was lost".to_owned();
+                            let reason = "the connection was lost".into();
                             return Err(PgFault::Away(reason));
                         }
                         None => return Ok(self.unknown(outcomes)),

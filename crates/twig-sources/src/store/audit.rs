@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use rusqlite::Row;
-use twig_core::audit::ChainDigest;
+use twig_core::audit::{ChainBreak, ChainDigest};
 use twig_core::plan::{
-    ChainWalk, ChangeQuery, ChangedItem, CheckedChain, RecordedChange, StoredProject,
+    ChainWalk, ChangeQuery, ChangedItem, CheckedChain, LastChange, RecordedChange, StoredProject,
 };
 use twig_core::store::{Digest, StoreError, StoreName, Timestamp};
 
@@ -26,7 +26,8 @@ pub struct VerifiedRows {
 /// A project that has changes.
 pub(super) struct ChangedProject {
     pub(super) name: Box<str>,
-    pub(super) is_deleted: bool,
+    /// Its last change; `None` if it was deleted.
+    pub(super) last: Option<LastChange>,
 }
 
 impl SqliteStore {
@@ -61,8 +62,10 @@ impl SqliteStore {
             for digest in &contents {
                 rows::content(sql, digest)?;
             }
+            let versions = rows::verify_versions(sql)?;
+            rows::verify_items(sql)?;
             Ok(VerifiedRows {
-                versions: rows::verify_versions(sql)?,
+                versions,
                 contents: contents.len() as u64,
             })
         })
@@ -86,9 +89,19 @@ fn check_chain(
     id: [u8; 16],
     project: &ChangedProject,
 ) -> Result<CheckedChain, SqliteError> {
-    let mut walk = ChainWalk::new(id, &project.name, project.is_deleted);
+    // No row but the one of the last change says which one it is; the versions do.
+    const UNLOGGED: &str = "SELECT 1 FROM item WHERE project = ?1 AND (kind, name, head) NOT IN \
+        (SELECT kind, name, version FROM change WHERE project = ?1) LIMIT 1";
+    let mut walk = ChainWalk::new(id, &project.name, project.last);
     each_change(sql, id, &project.name, |change| walk.follow(&change))?;
-    Ok(walk.end())
+    let mut chain = walk.end();
+    if chain.broken.is_none()
+        && chain.unchained == 0
+        && sql.first(UNLOGGED, [id], |_| Ok(()))?.is_some()
+    {
+        chain.broken = Some(ChainBreak::Missing(chain.changes + 1));
+    }
+    Ok(chain)
 }
 
 /// Every project that has changes, by its id.
@@ -100,10 +113,17 @@ pub(super) fn changed_projects(
     const NAME: &str = "SELECT name FROM change WHERE project = ?1 AND kind = 'project' \
         ORDER BY rev DESC LIMIT 1";
     let mut projects = BTreeMap::new();
-    for StoredProject { id, name, .. } in rows::projects(sql)? {
+    for StoredProject {
+        id,
+        name,
+        rev,
+        digest,
+        ..
+    } in rows::projects(sql)?
+    {
         let project = ChangedProject {
             name: name.as_str().into(),
-            is_deleted: false,
+            last: Some(LastChange { rev, digest }),
         };
         projects.insert(id, project);
     }
@@ -116,7 +136,7 @@ pub(super) fn changed_projects(
         let name = sql.first(NAME, [id], |row| Ok(row.get::<_, Box<str>>(0)?))?;
         let project = ChangedProject {
             name: name.unwrap_or_default(),
-            is_deleted: true,
+            last: None,
         };
         projects.insert(id, project);
     }

@@ -49,9 +49,14 @@ pub(super) fn project(
 }
 
 fn project_row(row: &Row<'_>) -> Result<StoredProject, SqliteError> {
+    let name = name(Noun::Project, row, 1)?;
+    if row.get::<_, Option<i64>>(3)?.is_none() {
+        let what = format!("project '{name}' has lost its changes");
+        return Err(SqliteError::damaged(what));
+    }
     Ok(StoredProject {
         id: row.get(0)?,
-        name: name(Noun::Project, row, 1)?,
+        name,
         created: Timestamp(row.get(2)?),
         rev: number(row, 3)?,
         prompts: number(row, 4)?,
@@ -410,6 +415,27 @@ fn version_row(
         );
         Err(SqliteError::damaged(what))
     }
+}
+
+/// Compares every item with its last version, and looks for versions that are missing.
+pub(super) fn verify_items(sql: &Sql<'_>) -> Result<(), SqliteError> {
+    let all = "SELECT item.kind, item.name, \
+         item.head - item.first + 1 = (SELECT count(*) FROM version \
+          WHERE version.item = item.id AND version.number BETWEEN item.first AND item.head), \
+         item.deleted = (head.operation = 'delete') AND (item.deleted OR item.uri IS head.uri) \
+         FROM item LEFT JOIN version AS head ON head.item = item.id AND head.number = item.head";
+    sql.each(all, [], |row| {
+        let kind = kind(row, 0)?;
+        let name = name(kind.noun(), row, 1)?;
+        if !row.get::<_, bool>(2)? {
+            return Err(lost(kind, &name));
+        }
+        if row.get::<_, bool>(3)? {
+            return Ok(());
+        }
+        let what = format!("{} '{name}' is out of date", kind.as_str());
+        Err(SqliteError::damaged(what))
+    })
 }
 
 /// Compares every version of every item with its digest, and looks for its content; counts them.

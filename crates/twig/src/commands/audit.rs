@@ -126,7 +126,7 @@ fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
         since: options.since.map(|age| age.before(now())),
     };
     let mut changes: Vec<ShownChange> = Vec::new();
-    for store in open(options.workspace.as_deref())? {
+    for store in open(options.workspace.as_deref(), &Stores::new()?)? {
         let workspace = store.workspace().as_str();
         let found = store.changes(&query)?;
         let found = found.iter();
@@ -144,7 +144,8 @@ fn changes(options: &AuditShowArgs) -> Result<Vec<ShownChange>, CommandError> {
 }
 
 fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandError> {
-    let chains = chains(options)?;
+    let stores = Stores::new()?;
+    let chains = chains(options, &stores)?;
     if options.json {
         ui.json(&chains)?;
     } else {
@@ -163,6 +164,9 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
         first.problem.as_deref().unwrap_or_default()
     );
     let error = CommandError::fixable(message).hint(match first.project {
+        Some(_) if stores.workspaces.address().is_some() => {
+            "compare it with a backup: restore a dump into another database"
+        }
         Some(_) => "compare it with a backup: `twig workspace restore` makes a workspace of one",
         None => "compare it with a backup; `twig key list` shows what works now",
     });
@@ -175,9 +179,9 @@ fn verify(options: &AuditVerifyArgs, ui: &mut Ui) -> Result<ExitCode, CommandErr
 }
 
 /// The chains of all logs, checked.
-fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
+fn chains(options: &AuditVerifyArgs, stores: &Stores) -> Result<Vec<ShownChain>, CommandError> {
     let mut chains: Vec<ShownChain> = Vec::new();
-    for store in open(options.workspace.as_deref())? {
+    for store in open(options.workspace.as_deref(), stores)? {
         let workspace = store.workspace().as_str();
         let found = store.check_changes()?;
         let found = found.iter();
@@ -191,8 +195,7 @@ fn chains(options: &AuditVerifyArgs) -> Result<Vec<ShownChain>, CommandError> {
 }
 
 /// The workspace that is named, or all of them.
-fn open(name: Option<&str>) -> Result<Vec<WorkspaceStore>, CommandError> {
-    let stores = Stores::new()?;
+fn open(name: Option<&str>, stores: &Stores) -> Result<Vec<WorkspaceStore>, CommandError> {
     let all = match name {
         Some(_) => Vec::new(),
         None => stores.workspaces.list()?,

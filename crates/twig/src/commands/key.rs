@@ -21,7 +21,7 @@ use super::opened_catalog::parse_known;
 use super::store::Stores;
 use crate::command_error::{CommandError, ErrorKind, not_locked, reason};
 use crate::config;
-use crate::http::LOST_ROW;
+use crate::http::{LOST_ROW, LOST_TABLE};
 use crate::places::{Places, on_disk};
 use crate::ui::Ui;
 
@@ -264,6 +264,9 @@ impl KnownAccess {
             AccessStoreError::LostRow => {
                 CommandError::fixable(format!("{error}, though it was made with the table"))
                     .hint(LOST_ROW)
+            }
+            AccessStoreError::LostTable => {
+                CommandError::fixable(error.to_string()).hint(LOST_TABLE)
             }
             AccessStoreError::File(error) => not_locked(&self.shown, &error),
             AccessStoreError::Unreadable(error) => {

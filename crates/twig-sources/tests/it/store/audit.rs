@@ -171,8 +171,32 @@ fn what_was_altered_is_named() {
     let gone = |rev| altered(&format!("DELETE FROM change WHERE rev = {rev}"));
     assert_eq!(gone(4), Some(ChainBreak::Missing(4)));
     assert_eq!(gone(1), Some(ChainBreak::Missing(1)));
-    // The end of the log is compared with a digest that was noted elsewhere.
-    assert_eq!(gone(6), None);
+    let end = |rev| altered(&format!("DELETE FROM change WHERE rev >= {rev}"));
+    assert_eq!(end(6), Some(ChainBreak::Missing(6)));
+    assert_eq!(end(3), Some(ChainBreak::Missing(3)));
+}
+
+#[test]
+fn a_log_that_is_gone_is_named_and_so_is_the_end_of_the_log_of_a_deleted_project() {
+    let alter = |home: &Home, sql: &str| {
+        let connection = Connection::open(home.file("default.db")).unwrap();
+        let altered = format!("DROP TRIGGER change_is_kept; {sql}");
+        connection.execute_batch(&altered).unwrap();
+    };
+    let home = Home::with_project();
+    prompt(&home.open(), "a", text("1")).unwrap();
+    alter(&home, "DELETE FROM change");
+    let found = home.open().check_changes().unwrap_err().to_string();
+    assert!(found.contains("has lost its changes"), "{found}");
+    let home = Home::with_project();
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
+    write(&home.open(), delete).unwrap();
+    assert_eq!(chain(&home.open()).broken, None);
+    alter(&home, "DELETE FROM change WHERE rev = 2");
+    assert_eq!(chain(&home.open()).broken, Some(ChainBreak::Missing(2)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use rusqlite::Connection;
 use twig_core::Limits;
 use twig_core::store::{Change, ItemKind, Project, Store, StoreError, Summary, Version};
 use twig_sources::{Access, SqliteStore, Workspaces};
@@ -220,6 +221,29 @@ fn a_text_with_one_wrong_bit_is_told_of() {
         "The file of workspace 'default' is damaged (a content differs from what was written); it was left as it is"
     );
     assert_eq!(refused.path(), Some(&*home.file("default.db")));
+}
+
+#[test]
+fn a_check_of_all_rows_finds_items_that_differ_from_their_versions() {
+    for (sql, expected) in [
+        (
+            "UPDATE item SET deleted = 1 WHERE name = 'prompt-1'",
+            "prompt 'prompt-1' is out of date",
+        ),
+        (
+            "DELETE FROM version WHERE item = (SELECT id FROM item WHERE name = 'prompt-1')",
+            "prompt 'prompt-1' has lost a version",
+        ),
+    ] {
+        let (home, _) = furnished();
+        let verified = home.open().verify();
+        assert!(verified.is_ok(), "{verified:?}");
+        let connection = Connection::open(home.file("default.db")).unwrap();
+        assert!(connection.execute(sql, []).unwrap() > 0, "{sql}");
+        drop(connection);
+        let found = home.open().verify().unwrap_err().to_string();
+        assert!(found.contains(expected), "{expected}: {found}");
+    }
 }
 
 #[test]

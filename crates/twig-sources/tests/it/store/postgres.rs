@@ -510,7 +510,7 @@ fn wrong_password_missing_rights_and_a_read_only_database_are_named() {
     let wrong = place_at(&server.url_of(&of, "guarded", "wrong"));
     let refused = try_open(&wrong).unwrap_err().to_string();
     assert!(
-        refused.contains("password authentication failed"),
+        refused.contains("refuses this server (password authentication failed"),
         "{refused}"
     );
     let poor = place_at(&server.url_of(&of, "guarded", "right"));
@@ -576,6 +576,55 @@ fn an_altered_row_is_found() {
     assert!(!found.contains("twig store verify"), "{found}");
 }
 
+/// What the row of the project records is compared with the log.
+#[test]
+fn an_end_of_the_log_that_is_missing_is_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate(StoreRoles::default()).unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    prompt(&store, "a", text("1")).unwrap();
+    prompt(&store, "a", new_text("2")).unwrap();
+    let broken = |sql: &str| {
+        server.sql(
+            &of,
+            &format!("SET session_replication_role = replica; {sql}"),
+        );
+        let chains = store.check_changes().unwrap();
+        assert_eq!(chains.len(), 1, "{chains:?}");
+        chains[0].broken
+    };
+    assert_eq!(broken("SELECT 1"), None);
+    server.sql(
+        &of,
+        "CREATE TABLE kept AS TABLE twig.change; CREATE TABLE was AS TABLE twig.project",
+    );
+    let end = Some(ChainBreak::OtherEnd(3));
+    assert_eq!(broken("UPDATE twig.project SET rev = 2"), end);
+    let repair = "UPDATE twig.project SET rev = was.rev, chain = was.chain FROM was";
+    assert_eq!(broken(repair), None);
+    assert_eq!(
+        broken("UPDATE twig.project SET chain = decode(repeat('ab', 32), 'hex')"),
+        end
+    );
+    assert_eq!(broken("UPDATE twig.project SET chain = NULL"), end);
+    assert_eq!(broken(repair), None);
+    let gone = |rev| Some(ChainBreak::Missing(rev));
+    assert_eq!(broken("DELETE FROM twig.change WHERE rev > 2"), gone(3));
+    assert_eq!(broken("DELETE FROM twig.change"), gone(1));
+    assert_eq!(broken("INSERT INTO twig.change TABLE kept"), None);
+    // The last change of a deleted project is that.
+    let delete = Write::DeleteProject {
+        name: name("p"),
+        author: Author::Person,
+    };
+    write(&store, delete).unwrap();
+    assert_eq!(broken("SELECT 1"), None);
+    assert_eq!(broken("DELETE FROM twig.change WHERE rev = 4"), gone(4));
+}
+
 #[test]
 fn rows_that_are_missing_are_found() {
     let Some(server) = &*SHARED else { return };
@@ -623,6 +672,32 @@ fn rows_that_are_missing_are_found() {
         assert!(found.contains(expected), "{expected}: {found}");
     }
     assert_eq!(found.split("; ").count(), 7, "{found}");
+}
+
+#[test]
+fn items_that_differ_from_their_last_version_are_found() {
+    let Some(server) = &*SHARED else { return };
+    let of = database(server);
+    let place = place_at(&server.url(&of));
+    place.migrate(StoreRoles::default()).unwrap();
+    let store = open(&place);
+    create_project(&store, "p").unwrap();
+    for item in ["a", "b", "c", "d"] {
+        prompt(&store, item, text("x")).unwrap();
+    }
+    prompt(&store, "d", Change::Delete).unwrap();
+    assert_eq!(store.verify().unwrap().versions, 5);
+    server.sql(
+        &of,
+        "UPDATE twig.item SET deleted = NOT deleted WHERE name IN ('a', 'd'); \
+         UPDATE twig.item SET uri = 'x:y' WHERE name = 'b'",
+    );
+    let found = store.verify().unwrap_err().to_string();
+    for item in ["a", "b", "d"] {
+        let expected = format!("prompt '{item}' is out of date");
+        assert!(found.contains(&expected), "{expected}: {found}");
+    }
+    assert!(!found.contains("'c'"), "{found}");
 }
 
 /// With `freshness` at zero, an acknowledged write is in the next answer of every server.

@@ -216,6 +216,10 @@ fn a_lost_row_is_no_empty_one() {
     assert!(matches!(refused, Err(AccessStoreError::LostRow)));
     server.sql(&of, "INSERT INTO twig.access TABLE kept");
     assert_eq!(next(&mut followed, &news).unwrap(), record);
+    server.sql(&of, "ALTER TABLE twig.access RENAME TO other");
+    for outcome in [store.read().map(|_| ()), create(&store, "ben").map(|_| ())] {
+        assert!(matches!(outcome, Err(AccessStoreError::LostTable)));
+    }
 }
 
 #[test]

@@ -33,10 +33,13 @@ struct FactsRow {
     full_page_writes: bool,
     data_checksums: bool,
     notifies: bool,
+    #[serde(skip)]
+    unheard: Option<String>,
     /// What a write that was acknowledged survives: `nothing`, `crash` or `lost_primary`.
     survives: &'static str,
+    /// The sentence about that; `None` while no write is acknowledged.
     #[serde(skip)]
-    durability: Durability,
+    durability: Option<&'static str>,
 }
 
 impl DatabaseRow {
@@ -59,11 +62,26 @@ impl DatabaseRow {
         let standby =
             "it is a standby, so nothing can be written: name the primary in the store's URL";
         let old = "its tables are older than this Twig makes them: run `twig store migrate`";
-        let problem = match (facts.is_standby, facts.tables < facts.newest_tables) {
-            (true, _) => Some(standby.to_owned()),
-            (false, true) => Some(old.to_owned()),
-            (false, false) => None,
+        let problem = if facts.is_standby {
+            Some(standby.to_owned())
+        } else if facts.is_read_only {
+            let read_only = "it is read-only, so every write is refused: turn \
+                `default_transaction_read_only` off in the database, or for the role";
+            Some(read_only.to_owned())
+        } else if facts.lacks_standby() {
+            Some(format!(
+                "commits wait for `synchronous_standby_names` (`{}`), and no standby of that name is \
+                 connected: writes will wait, and be refused",
+                facts.synchronous_standby_names
+            ))
+        } else if facts.tables < facts.newest_tables {
+            Some(old.to_owned())
+        } else {
+            None
         };
+        let unheard = unheard(&facts);
+        let is_acknowledged = !facts.lacks_standby();
+        let sentence = is_acknowledged.then(|| durability.sentence());
         let facts = FactsRow {
             server: facts.server,
             tables: facts.tables,
@@ -75,12 +93,13 @@ impl DatabaseRow {
             full_page_writes: facts.full_page_writes,
             data_checksums: facts.data_checksums,
             notifies: facts.notifies,
+            unheard,
             survives: match durability {
                 Durability::Nothing => "nothing",
                 Durability::Crash => "crash",
                 Durability::LostPrimary => "lost_primary",
             },
-            durability,
+            durability: sentence,
         };
         Self {
             address,
@@ -100,13 +119,37 @@ impl DatabaseRow {
     }
 }
 
+/// Why notifications do not arrive, and what to do about it; `None` if they do.
+fn unheard(facts: &DatabaseFacts) -> Option<String> {
+    if facts.notifies {
+        return None;
+    }
+    let polling = "servers look for each other's writes once a second";
+    Some(match (&facts.unheard, facts.listens_elsewhere) {
+        (Some(why), true) => format!(
+            "the database at `listen_url` cannot be listened to ({why}), so {polling}; correct \
+             `listen_url` in [store]"
+        ),
+        (None, true) => format!(
+            "`listen_url` delivers none, so {polling}; set it in [store] to the address of the \
+             database itself"
+        ),
+        (Some(why), false) => {
+            format!("the database cannot be listened to ({why}), so {polling}")
+        }
+        (None, false) => format!("{polling}; behind a pooler, set `listen_url` in [store]"),
+    })
+}
+
 impl fmt::Display for DatabaseRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "  {}", self.address)?;
         if let Some(facts) = &self.facts {
             let FactsRow { server, tables, .. } = facts;
             writeln!(f, "  PostgreSQL {server}, tables of version {tables}")?;
-            writeln!(f, "  {}", facts.durability.sentence())?;
+            if let Some(durability) = facts.durability {
+                writeln!(f, "  {durability}")?;
+            }
             for (is_off, name) in [
                 (!facts.fsync, "fsync"),
                 (!facts.full_page_writes, "full_page_writes"),
@@ -126,16 +169,13 @@ impl fmt::Display for DatabaseRow {
                      database does not"
                 )?;
             }
-            writeln!(
-                f,
-                "  {}",
-                if facts.notifies {
-                    "notifications arrive: servers see each other's writes at once"
-                } else {
-                    "notifications do not arrive: servers look for each other's writes once a \
-                     second; behind a pooler, set `listen_url` in [store]"
-                }
-            )?;
+            match &facts.unheard {
+                None => writeln!(
+                    f,
+                    "  notifications arrive: servers see each other's writes at once"
+                )?,
+                Some(why) => writeln!(f, "  notifications do not arrive: {why}")?,
+            }
         }
         if let Some(problem) = &self.problem {
             writeln!(f, "  problem: {problem}")?;

@@ -67,7 +67,12 @@ fn a_certificate_has_to_be_trusted_and_to_have_the_right_name() {
     let stranger = right.root().join("stranger.pem");
     fs::write(&stranger, other).expect("a folder of ours");
     for (env, authority, expected) in [
-        (&right, &stranger, "invalid peer certificate"),
+        (
+            &right,
+            &stranger,
+            "(its certificate is signed by an authority that this system does not trust): name the \
+             certificate of that authority in `SSL_CERT_FILE`",
+        ),
         (
             &at(&url("other.test", "require")),
             &file,
@@ -87,7 +92,12 @@ fn a_certificate_has_to_be_trusted_and_to_have_the_right_name() {
             let said = trusting(env, authority, args);
             assert_eq!(said.code, 1, "{said}");
             assert!(said.stderr.contains(expected), "{said}");
-            assert!(said.stderr.contains("cannot be reached"), "{said}");
+            assert!(
+                said.stderr
+                    .contains("The database of the store is not trusted"),
+                "{said}"
+            );
+            assert!(!said.stderr.contains("--wait"), "{said}");
             assert!(!said.stderr.contains("panicked"), "{said}");
         }
     }
@@ -169,6 +179,95 @@ fn doctor_says_what_an_acknowledgement_means() {
     );
 }
 
+#[test]
+fn doctor_says_why_writes_are_refused_or_wait() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let url = server.direct_url("postgres");
+    let env = at(&url);
+    done(&env, &["store", "migrate"]);
+    let set = |setting: &str| {
+        server.sql("postgres", &format!("ALTER SYSTEM {setting}"));
+        server.sql("postgres", "SELECT pg_reload_conf()");
+    };
+    let problem = |expected: &str| {
+        let said = env.run(["doctor"]);
+        assert_eq!(said.code, 1, "{said}");
+        let line = said.stdout.lines().find(|line| line.contains("problem: "));
+        assert!(
+            line.is_some_and(|line| line.contains(expected)),
+            "{expected}: {said}"
+        );
+        said.stdout
+    };
+    set("SET default_transaction_read_only = on");
+    problem("it is read-only, so every write is refused");
+    set("RESET default_transaction_read_only");
+    set("SET synchronous_standby_names = 'nobody'");
+    let said = problem("no standby of that name is connected: writes will wait");
+    assert!(!said.contains("the loss of the primary"), "{said}");
+    assert!(said.contains("notifications arrive"), "{said}");
+    set("RESET synchronous_standby_names");
+    done(&env, &["doctor"]);
+    let standby = server.standby(true);
+    let said = done(&env, &["doctor"]);
+    assert!(said.contains("the loss of the primary"), "{said}");
+    let said = at(&standby.direct_url("postgres")).run(["doctor"]);
+    assert!(
+        said.code == 1 && said.stdout.contains("problem: it is a standby"),
+        "{said}"
+    );
+}
+
+#[test]
+fn doctor_says_why_a_database_is_not_listened_to() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let env = at(&server.direct_url("postgres"));
+    done(&env, &["store", "migrate"]);
+    let url = server
+        .direct_url("postgres")
+        .replace("user=keeper", "user=nobody");
+    let mut command = env.command(["doctor"]);
+    command.env("TWIG_STORE_LISTEN_URL", url);
+    let said = env.outcome(&mut command);
+    let expected =
+        "the database at `listen_url` cannot be listened to (role \"nobody\" does not exist)";
+    assert!(said.stdout.contains(expected), "{said}");
+    assert!(said.stdout.contains("correct `listen_url`"), "{said}");
+    assert!(!said.stdout.contains("set `listen_url`"), "{said}");
+}
+
+#[test]
+fn each_of_several_hosts_is_told_with_its_error() {
+    let Some(server) = PgServer::start() else {
+        return;
+    };
+    let folder = server.folder().display().to_string().replace('/', "%2F");
+    let at_both = |first: &str, user: &str| {
+        at(&format!(
+            "postgres://{first},{folder}/postgres?user={user}&sslmode=disable"
+        ))
+    };
+    let list: &[&str] = &["project", "list"];
+    let said = refused(&at_both("%2Fnonexistent", "nobody"), list);
+    for expected in [
+        "cannot be reached: host 1: No such file",
+        "; host 2: role \"nobody\" does not exist",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    let said = refused(&at_both(&folder, "nobody"), list);
+    assert!(
+        said.contains("refuses this server (host 1: role \"nobody\""),
+        "{said}"
+    );
+    let said = refused(&at_both("%2Fnonexistent", "keeper"), list);
+    assert!(said.contains("no tables of Twig"), "{said}");
+}
+
 /// What a URL says and what comes of it: one line each, and never a password.
 #[test]
 fn urls_that_do_not_work_are_refused_with_what_to_do() {
@@ -231,6 +330,16 @@ fn urls_that_do_not_work_are_refused_with_what_to_do() {
             assert!(!said.contains("SECRET"), "{url}: {said}");
             assert_eq!(said.matches("error: ").count(), 1, "{url}: {said}");
             assert!(!said.contains("WARN"), "{url}: {said}");
+            // More attempts do not help where somebody answered.
+            let is_refusal = ["failed for user", "does not exist"]
+                .iter()
+                .any(|it| expected.contains(it));
+            if is_refusal {
+                assert!(said.contains("refuses this server ("), "{url}: {said}");
+                assert!(said.contains("whoever runs the database"), "{url}: {said}");
+                assert!(!said.contains("--wait"), "{url}: {said}");
+                assert!(!said.contains("when it is back"), "{url}: {said}");
+            }
         }
     }
     let encoded: String = odd.bytes().map(|byte| format!("%{byte:02x}")).collect();

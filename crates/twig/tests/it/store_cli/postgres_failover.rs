@@ -267,6 +267,21 @@ fn an_altered_change_is_named_with_its_project() {
             .contains("project 'park' change 2 is missing"),
         "{said}"
     );
+    alter(
+        "DELETE FROM twig.change c USING twig.project p \
+         WHERE p.id = c.project AND p.name = 'garden' AND c.rev > 2",
+    );
+    let said = env.run(["audit", "verify"]);
+    let expected = "project `garden` in workspace `default` was changed: change 3 is missing\n\
+        hint: compare it with a backup: restore a dump into another database";
+    assert!(said.code == 1 && said.stderr.contains(expected), "{said}");
+    let said = env.run(["store", "verify"]);
+    let expected = "in the log of project 'garden' change 3 is missing";
+    assert!(said.code == 1 && said.stdout.contains(expected), "{said}");
+    alter(
+        "UPDATE twig.project SET rev = 2, chain = (SELECT digest FROM twig.change c \
+         WHERE c.project = project.id AND c.rev = 2) WHERE name = 'garden'",
+    );
     // Damaged versions do not hide the log.
     alter("UPDATE twig.version SET author = 'eve' WHERE number = 1");
     let said = env.run(["store", "verify"]);
