@@ -258,7 +258,7 @@ pub(crate) fn run(options: &UpdateArgs, ui: &mut Ui) -> Result<ExitCode, Command
             print_changes(&plan.changes, ui)?;
         }
         if plans.is_empty() && errors.is_empty() {
-            ui.say("everything is the newest version");
+            ui.say("every package is the newest version; `twig doctor` says how to upgrade Twig");
         }
     }
     let is_accepted = !plans.is_empty() && !options.plan && is_meant(options, &plans, ui)?;

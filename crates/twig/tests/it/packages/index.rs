@@ -279,7 +279,7 @@ fn skills_are_added_served_updated_and_undone() {
     ");
     insta::assert_snapshot!(host.run("update"), @r"
     --- stderr
-    everything is the newest version
+    every package is the newest version; `twig doctor` says how to upgrade Twig
     --- exit 0
     ");
     insta::assert_snapshot!(host.run("update --undo"), @r"

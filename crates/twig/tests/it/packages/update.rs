@@ -131,7 +131,10 @@ fn a_version_goes_to_the_newest_and_back_with_undo() {
     assert_eq!(test.prompts(), ["kit:doc", "kit:final", "kit:pdf"]);
     test.ok(["install", "--frozen", "--offline"]);
     let said = test.says(["update", "--yes"]);
-    assert!(said.contains("everything is the newest version"), "{said}");
+    assert!(
+        said.contains("every package is the newest version"),
+        "{said}"
+    );
     assert_eq!(test.run(["update", "--plan"]).code, 0);
     let undone = test.json(["update", "--undo"]);
     assert_eq!(undone[0]["to"]["ref"], "v1.0.0");
