@@ -142,11 +142,13 @@ fn servers_on_one_database_announce_each_others_writes() {
     let called = one.request("tools/call", call.clone());
     let said = called["result"]["content"][0]["text"].as_str().unwrap();
     assert!(said.contains("nothing was written"), "{said}");
+    one.wait_for_log("cannot be reached: ");
     server.begin();
     let is_error = |client: &mut TestClient| {
         client.request("tools/call", call.clone())["result"]["isError"] == json!(true)
     };
     while is_error(&mut one) {}
+    one.wait_for_log("WARN the database of the store can be reached again");
     two.notification("notifications/prompts/list_changed");
 }
 
