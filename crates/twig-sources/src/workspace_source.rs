@@ -250,16 +250,10 @@ impl WorkspaceSource {
         self.known().problem.is_some()
     }
 
-    /// Why it cannot be said which projects there are: a database has not answered yet.
+    /// Why it is not known which projects there are, unless the store is damaged.
     pub(crate) fn unknown(&self) -> Option<StoreError> {
         let known = self.known();
-        let is_away = |error: &&StoreError| {
-            matches!(
-                error,
-                StoreError::Offline { .. } | StoreError::NoDatabase { .. }
-            )
-        };
-        let problem = known.problem.as_ref().filter(is_away);
+        let problem = known.problem.as_ref().filter(|it| !it.is_damage());
         problem.filter(|_| !known.was_read).cloned()
     }
 

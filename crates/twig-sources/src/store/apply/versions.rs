@@ -113,8 +113,10 @@ pub(in crate::store) fn drop_old(
     )?;
     forget_contents(sql)?;
     let forgotten = project.rev.saturating_sub(CHANGES_KEPT);
+    // The last one stays, to show that the chain begins after it.
     sql.run(
-        "DELETE FROM change WHERE project = ?1 AND rev <= ?2 AND digest IS NULL",
+        "DELETE FROM change WHERE project = ?1 AND rev <= ?2 AND digest IS NULL \
+         AND rev < (SELECT max(rev) FROM change WHERE project = ?1 AND digest IS NULL)",
         (project.id, signed(forgotten)),
     )?;
     let history = sql.first(HISTORY, [project.id], |row| Ok(number(row, 0)?))?;

@@ -199,6 +199,29 @@ fn a_log_that_is_gone_is_named_and_so_is_the_end_of_the_log_of_a_deleted_project
     assert_eq!(chain(&home.open()).broken, Some(ChainBreak::Missing(2)));
 }
 
+/// A file from before the chain has changes without a digest, and old ones of these may go.
+#[test]
+fn a_chain_that_began_later_is_whole_after_old_changes_went() {
+    let home = Home::in_memory();
+    let store = home.open();
+    create_project(&store, "p").unwrap();
+    prompt(&store, "kept", text("1")).unwrap();
+    prompt(&store, "a", text("1")).unwrap();
+    drop(store);
+    let connection = Connection::open(home.file("default.db")).unwrap();
+    let early = "DROP TRIGGER change_is_final; \
+        UPDATE change SET digest = NULL, action = 'unknown'";
+    connection.execute_batch(early).unwrap();
+    drop(connection);
+    let store = home.open();
+    for version in 2..1_010 {
+        prompt(&store, "a", new_text(&version.to_string())).unwrap();
+    }
+    store.drop_old_versions(None, 1).unwrap();
+    let chain = chain(&store);
+    assert_eq!((chain.unchained, chain.broken), (1, None));
+}
+
 #[test]
 fn a_change_is_neither_altered_nor_removed_by_mistake() {
     let home = Home::with_project();

@@ -279,10 +279,13 @@ fn what_a_database_has_not_said_yet_is_not_listed_as_nothing() {
     let caller = || served.caller().with_key(&key);
     assert_eq!(super::list(&mut caller(), &[]).status, 503);
     database.begin();
+    let mut listed = json!(null);
     wait_until("it is listed", || {
-        super::list(&mut caller(), &[]).status == 200
+        let answer = super::list(&mut caller(), &[]);
+        listed = answer.json()["result"].clone();
+        answer.status == 200
     });
-    assert_eq!(list(&mut caller())["prompts"][0]["name"], "p:hello");
+    assert_eq!(listed["prompts"][0]["name"], "p:hello", "{listed}");
 }
 
 #[test]
