@@ -488,7 +488,7 @@ impl PgAbsence {
                 });
                 if let Ok(Ok(client)) = attempt.await {
                     if database.is_said_away.swap(false, Ordering::AcqRel) {
-                        // As what it ends: whoever reads of the one reads of the other.
+                        // The level of the message that it was away, so that a log has both.
                         tracing::warn!("the database of the store can be reached again");
                     }
                     *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(client);

@@ -44,7 +44,7 @@ struct PgRemedy {
 const LOGIN: PgRemedy = PgRemedy {
     what: "refuses this server",
     remedy: "correct the role, its password or the name of the database in the store's URL, or ask \
-        whoever runs the database to accept them",
+        the people who run the database to accept them",
 };
 
 const ISSUER: PgRemedy = PgRemedy {
@@ -59,7 +59,7 @@ const HOST_NAME: PgRemedy = PgRemedy {
 
 const CERTIFICATE: PgRemedy = PgRemedy {
     what: "is not trusted",
-    remedy: "ask whoever runs the database to replace its certificate",
+    remedy: "ask the people who run the database to replace its certificate",
 };
 
 impl AwayReason {

@@ -336,7 +336,10 @@ fn urls_that_do_not_work_are_refused_with_what_to_do() {
                 .any(|it| expected.contains(it));
             if is_refusal {
                 assert!(said.contains("refuses this server ("), "{url}: {said}");
-                assert!(said.contains("whoever runs the database"), "{url}: {said}");
+                assert!(
+                    said.contains("the people who run the database"),
+                    "{url}: {said}"
+                );
                 assert!(!said.contains("--wait"), "{url}: {said}");
                 assert!(!said.contains("when it is back"), "{url}: {said}");
             }
