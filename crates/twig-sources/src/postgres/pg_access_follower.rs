@@ -278,9 +278,8 @@ impl AccessThread {
             }
         }
         self.is_absent = now.is_none();
-        if let Some((before, after)) = self
-            .revision
-            .zip(now.as_ref().and_then(PgAccessStamp::revision))
+        let revision = now.as_ref().and_then(PgAccessStamp::revision);
+        if let Some((before, after)) = self.revision.zip(revision)
             && after < before
         {
             tracing::warn!(
@@ -288,10 +287,7 @@ impl AccessThread {
                  again the keys that were revoked since then"
             );
         }
-        self.revision = now
-            .as_ref()
-            .and_then(PgAccessStamp::revision)
-            .or(self.revision);
+        self.revision = revision.or(self.revision);
         self.last = now;
         Ok(read)
     }
